@@ -1,0 +1,3 @@
+//! The `watchdog` command.
+
+fn main() {}

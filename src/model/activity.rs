@@ -1,0 +1,51 @@
+//! The last sign of work, as `activity.json` carries it between all readers and writers of the Kiln protocol.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// The seven fields of `activity.json`, and whatever else its other writers keep there.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Activity {
+    /// When work was last seen, unix seconds; 0 = never.
+    pub last_activity_ts: i64,
+    /// What was seen, such as `PostToolUse:Read`.
+    pub last_activity_source: String,
+    /// Agents at work by name, each with the unix seconds of its start.
+    pub active_teammates: BTreeMap<String, Value>,
+    /// When the last nudge was staged, unix seconds; 0 = never.
+    pub last_nudge_ts: i64,
+    /// Nudges staged in the present episode.
+    pub nudge_count: u32,
+    /// Raised by one with every write, so that a judgement can be told to be stale.
+    pub epoch: u64,
+    /// The stage of the pipeline when this was written.
+    pub pipeline_phase: String,
+    /// Fields of others, kept as they are.
+    pub foreign: Map<String, Value>,
+}
+
+impl Activity {
+    /// Takes note of work at `now` (unix seconds).
+    pub fn note_work(&mut self, source: &str, stage: &str, now: i64) {
+        self.last_activity_ts = now;
+        source.clone_into(&mut self.last_activity_source);
+        stage.clone_into(&mut self.pipeline_phase);
+    }
+
+    /// Adds a teammate that began a turn at `now` (unix seconds).
+    pub fn add_teammate(&mut self, name: &str, now: i64) {
+        self.active_teammates.insert(name.to_owned(), Value::from(now));
+    }
+
+    /// Ends the episode: nothing nudged, nothing counted.
+    pub fn reset_nudges(&mut self) {
+        self.last_nudge_ts = 0;
+        self.nudge_count = 0;
+    }
+
+    /// Returns the names of the teammates at work.
+    pub fn teammates(&self) -> impl Iterator<Item = &str> {
+        self.active_teammates.keys().map(String::as_str)
+    }
+}

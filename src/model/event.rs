@@ -1,0 +1,269 @@
+//! One line of the journal: what happened, when, in which session, by which agent. No message bodies, no tool
+//! inputs, no secrets: names, heads of signals, ids and hashes.
+//!
+//! The journal is a format of our own and the record of this model, so its types carry their own serialisation.
+//! Fields that are empty are left out; an event of a newer version is read as [`What::Unknown`].
+
+use serde::{Deserialize, Serialize};
+
+use super::ledger::Ledger;
+use super::moment::Millis;
+
+/// The version that every line carries as `v`.
+pub const VERSION: u32 = 1;
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// The format's version.
+    #[serde(default)]
+    pub v: u32,
+    /// When, unix milliseconds.
+    pub at: Millis,
+    /// The session's id; empty when the event belongs to none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub session: String,
+    /// The agent's id; empty for the lead.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    /// The agent's name; empty for the lead.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// What happened.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum What {
+    /// A client began or resumed a session.
+    SessionStart {
+        /// startup, resume, clear, compact, fork.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        source: String,
+        /// The client's process.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pid: Option<i32>,
+        /// How the client was entered: `cli`, `sdk-cli`.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        entry: String,
+    },
+    /// A session ended, by the client's own word.
+    SessionEnd {
+        /// clear, resume, logout, `prompt_input_exit`, other.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// The client of a session is gone without a word.
+    SessionLost,
+    /// A prompt reached the lead.
+    Prompt {
+        /// It was our own wake, not a person or another program.
+        #[serde(default, skip_serializing_if = "is_false")]
+        wake: bool,
+    },
+    /// A tool began.
+    ToolStart {
+        /// The tool's name.
+        tool: String,
+        /// The call's id; empty if the client gave none.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        id: String,
+        /// The call's own time limit, milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout_ms: Option<u64>,
+        /// Hash of tool and input: equal calls have equal hashes.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        hash: String,
+    },
+    /// A tool ended.
+    ToolEnd {
+        /// The tool's name.
+        tool: String,
+        /// The call's id.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        id: String,
+        /// It failed.
+        #[serde(default, skip_serializing_if = "is_false")]
+        failed: bool,
+        /// The message it sent, if it was `SendMessage`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<Message>,
+    },
+    /// An agent began a turn: it was spawned, resumed, or handles a message.
+    AgentStart,
+    /// An agent's turn is over.
+    AgentStop,
+    /// A teammate went idle.
+    Idle {
+        /// It was told that it is still listed as working.
+        #[serde(default, skip_serializing_if = "is_false")]
+        told: bool,
+    },
+    /// A person is asked for permission.
+    Permission {
+        /// For which tool.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        tool: String,
+    },
+    /// The client notified its user.
+    Notice {
+        /// `permission_prompt`, `idle_prompt`, `elicitation_dialog`, ….
+        kind: String,
+    },
+    /// The lead's turn is over.
+    TurnEnd,
+    /// The API ended the lead's turn.
+    ApiError {
+        /// The client's name for it.
+        error: String,
+        /// It asks to wait.
+        #[serde(default, skip_serializing_if = "is_false")]
+        holds: bool,
+        /// Until when, unix milliseconds, if it said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reset_at: Option<Millis>,
+    },
+    /// An event of the client that means nothing to us.
+    Other {
+        /// Its name.
+        hook: String,
+    },
+    /// A nudge or note was staged.
+    Nudged {
+        /// Which of the episode; 0 = a note.
+        n: u32,
+        /// The staged message's id.
+        id: String,
+        /// Silence at that time, whole seconds.
+        #[serde(default)]
+        idle_seconds: u64,
+    },
+    /// A staged message was taken, once.
+    Claimed {
+        /// The staged message's id.
+        id: String,
+        /// Which of the episode.
+        n: u32,
+        /// The way it went: an event's name, or `bridge`.
+        via: String,
+    },
+    /// A staged message was taken back: it was no longer true.
+    Withdrawn {
+        /// The staged message's id.
+        id: String,
+    },
+    /// Work was seen again after a nudge.
+    Resumed,
+    /// The episode ended: it worked for long enough.
+    Closed,
+    /// The flag was written.
+    Escalated {
+        /// Nudges before.
+        n: u32,
+        /// Why, one word.
+        cause: String,
+    },
+    /// The flag was cleared.
+    Recovered {
+        /// By whom: an event's name, `ensure`, `daemon`.
+        by: String,
+    },
+    /// An observing daemon would have acted.
+    WouldAct {
+        /// nudge or escalate.
+        verdict: String,
+        /// Which nudge.
+        n: u32,
+    },
+    /// The operator asked for quiet.
+    Paused {
+        /// Until when, unix milliseconds.
+        until: Millis,
+    },
+    /// The operator ended the quiet.
+    Unpaused,
+    /// The operator was told that a person is waited for.
+    PersonTold,
+    /// A daemon began to watch.
+    DaemonStart {
+        /// Its process.
+        pid: i32,
+        /// Its version.
+        version: String,
+    },
+    /// A daemon ended.
+    DaemonStop {
+        /// Why.
+        reason: String,
+    },
+    /// The pipeline's stage changed; empty = there is no pipeline any more.
+    Stage {
+        /// The new stage.
+        stage: String,
+    },
+    /// Something was broken and was mended or worked around.
+    Fault {
+        /// What, in words.
+        fault: String,
+    },
+    /// The first line of a rotated journal: all that came before, folded.
+    Snapshot {
+        /// The ledger at that point.
+        ledger: Box<Ledger>,
+    },
+    /// An event of a newer version.
+    #[serde(other)]
+    Unknown,
+}
+
+/// A message that one agent sent to another, without its body.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Message {
+    /// The recipient as the sender wrote it.
+    pub to: String,
+    /// Whether the client delivered it.
+    pub delivered: bool,
+    /// The leading word in capitals before `:`, or the `type` of a structured message.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub head: String,
+    /// The id that request and response share.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub request_id: String,
+    /// Short hash of the body.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hash: String,
+}
+
+impl Event {
+    /// Makes an event that belongs to no session.
+    pub fn of_root(at: Millis, what: What) -> Self {
+        Self { v: VERSION, at, session: String::new(), agent: String::new(), name: String::new(), what }
+    }
+
+    /// Tells whether the lead (not a teammate) is the agent.
+    pub fn is_lead(&self) -> bool {
+        self.agent.is_empty()
+    }
+
+    /// Tells whether the event is a sign of work. A teammate going idle is one by the protocol; see
+    /// [`Ledger::idle_since`] for why the judge counts a chain of them once.
+    pub fn is_work(&self) -> bool {
+        match &self.what {
+            What::Prompt { wake } => !wake,
+            What::ToolStart { .. }
+            | What::ToolEnd { .. }
+            | What::AgentStart
+            | What::AgentStop
+            | What::Idle { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}

@@ -1,0 +1,254 @@
+//! The verdict on one root at one moment: quiet, with its reason and its end; nudge; or escalate.
+//!
+//! The judge asks the rule, then looks for a reason to stay quiet that needs more than `activity.json`. With
+//! nothing but `activity.json` there is no such reason, and the rule decides alone.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::activity::Activity;
+use super::ledger::{Agent, Ledger, State};
+use super::moment::{Millis, Moment, millis};
+use super::policy::Policy;
+use super::rule::{self, Answer, Times};
+use super::wait::{Asked, Question};
+
+/// What is known of one root at one moment.
+#[derive(Debug, Clone)]
+pub struct Facts<'a> {
+    /// The pipeline's stage; none = there is no pipeline.
+    pub stage: Option<&'a str>,
+    /// The last sign of work; none = nothing was ever seen.
+    pub activity: Option<&'a Activity>,
+    /// What the journal tells.
+    pub ledger: &'a Ledger,
+    /// The flag lies there.
+    pub flagged: bool,
+    /// Silence, and time since the last nudge.
+    pub times: Times,
+    /// The watcher has just begun, or its own clock jumped, stopped or slept: how long to wait before judging.
+    pub settling: Option<Duration>,
+    /// Sessions whose client is gone without a word.
+    pub dead: &'a BTreeSet<String>,
+}
+
+/// The verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing to do.
+    Quiet {
+        /// Why.
+        reason: Reason,
+        /// When to look again at the latest, unix milliseconds; none = only a change ends it.
+        until: Option<Millis>,
+    },
+    /// Stalled: stage this nudge.
+    Nudge {
+        /// Which of the episode, from 1.
+        n: u32,
+        /// Silence so far.
+        idle: Duration,
+    },
+    /// Stalled, and all nudges are used up: write the flag.
+    Escalate {
+        /// Nudges before.
+        nudges: u32,
+        /// Silence so far.
+        idle: Duration,
+    },
+}
+
+/// Why nothing is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// There is no pipeline, or its file names no stage.
+    NoPipeline,
+    /// The pipeline is complete.
+    Complete,
+    /// The flag lies there: a person has to look.
+    Flagged,
+    /// The operator asked for quiet.
+    Paused,
+    /// Silence is no stall in this phase.
+    ExemptPhase(String),
+    /// Work was seen.
+    Active,
+    /// A nudge was staged a short time ago.
+    Debounce,
+    /// The watcher has just begun, or its own clock jumped, stopped or slept.
+    Settling,
+    /// A tool is running within its limit.
+    ToolRunning(Held),
+    /// A person is asked.
+    WaitsForPerson(Held),
+    /// The API said "wait".
+    ApiHold(Held),
+}
+
+/// Who is held by what, since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The agent's name, `team-lead` for the lead.
+    pub who: String,
+    /// Its session.
+    pub session: String,
+    /// Its id; empty for the lead.
+    pub agent: String,
+    /// The tool, the question, or the API's error.
+    pub what: String,
+    /// Since when, unix milliseconds.
+    pub since: Millis,
+}
+
+impl Verdict {
+    /// One word for logs, `--json` and the beacon: quiet, nudge, escalate.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Quiet { .. } => "quiet",
+            Self::Nudge { .. } => "nudge",
+            Self::Escalate { .. } => "escalate",
+        }
+    }
+
+    /// The reason by its name; `stalled` when the verdict is not quiet.
+    pub fn reason_word(&self) -> &'static str {
+        match self {
+            Self::Quiet { reason, .. } => reason.word(),
+            Self::Nudge { .. } | Self::Escalate { .. } => "stalled",
+        }
+    }
+}
+
+impl Reason {
+    /// The reason's name in JSON and in the documents.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NoPipeline => "no-pipeline",
+            Self::Complete => "complete",
+            Self::Flagged => "flagged",
+            Self::Paused => "paused",
+            Self::ExemptPhase(_) => "exempt-phase",
+            Self::Active => "active",
+            Self::Debounce => "debounce",
+            Self::Settling => "settling",
+            Self::ToolRunning(_) => "tool-running",
+            Self::WaitsForPerson(_) => "waits-for-person",
+            Self::ApiHold(_) => "api-hold",
+        }
+    }
+}
+
+/// Judges.
+pub fn judge(facts: &Facts<'_>, policy: &Policy, now: Moment) -> Verdict {
+    let quiet = |reason, until| Verdict::Quiet { reason, until };
+    let Some(stage) = facts.stage else { return quiet(Reason::NoPipeline, None) };
+    if stage == "complete" {
+        return quiet(Reason::Complete, None);
+    }
+    if facts.flagged {
+        return quiet(Reason::Flagged, None);
+    }
+    if let Some(until) = facts.ledger.paused_until.filter(|until| *until > now.wall) {
+        return quiet(Reason::Paused, Some(until));
+    }
+    let Some(activity) = facts.activity else { return quiet(Reason::Active, None) };
+    // Stamps are whole seconds: what the rule says it will say at a whole second.
+    let later = |more: Duration| Some(now.seconds() * 1000 + millis(more));
+    let (verdict, idle) = match rule::ask(activity, stage, facts.times, &policy.rule) {
+        Answer::Exempt => return quiet(Reason::ExemptPhase(stage.to_owned()), None),
+        Answer::Active(more) => return quiet(Reason::Active, later(more)),
+        Answer::Debounce(more) => return quiet(Reason::Debounce, later(more)),
+        Answer::Nudge(n) => (Verdict::Nudge { n, idle: facts.times.idle }, facts.times.idle),
+        Answer::Escalate => {
+            let nudges = rule::nudges_so_far(activity, &policy.rule);
+            (Verdict::Escalate { nudges, idle: facts.times.idle }, facts.times.idle)
+        }
+    };
+    debug_assert!(idle > policy.rule.idle_after);
+    if let Some(more) = facts.settling {
+        return quiet(Reason::Settling, Some(now.wall + millis(more)));
+    }
+    held(facts, policy, stage, now.wall).unwrap_or(verdict)
+}
+
+/// Looks for a reason to stay quiet: a person, a tool, the API.
+fn held(facts: &Facts<'_>, policy: &Policy, stage: &str, now: Millis) -> Option<Verdict> {
+    if let Some((held, _)) = person(facts, policy, stage) {
+        return Some(Verdict::Quiet { reason: Reason::WaitsForPerson(held), until: None });
+    }
+    if let Some((held, until)) = tool(facts, policy, now) {
+        return Some(Verdict::Quiet { reason: Reason::ToolRunning(held), until: Some(until) });
+    }
+    let api = facts.ledger.api.as_ref().filter(|api| api.holds)?;
+    let until = api.until(&policy.quiet);
+    (until > now).then(|| Verdict::Quiet {
+        reason: Reason::ApiHold(Held {
+            who: LEAD.to_owned(),
+            session: String::new(),
+            agent: String::new(),
+            what: api.error.clone(),
+            since: api.since,
+        }),
+        until: Some(until),
+    })
+}
+
+/// Returns whoever has waited longest for a person, and whether the journal says that the operator was told.
+pub fn person(facts: &Facts<'_>, policy: &Policy, stage: &str) -> Option<(Held, bool)> {
+    let asked = agents(facts).filter_map(|(session, id, agent)| {
+        let Asked { since, what, told, .. } = agent.asked.as_ref()?;
+        Some((held_by(session, id, agent, what.words(), *since), *told))
+    });
+    asked
+        .min_by_key(|(held, _)| held.since)
+        .or_else(|| interactive(facts, policy, stage).map(|held| (held, false)))
+}
+
+/// In an interactive phase a lead whose turn is over waits for its person.
+fn interactive(facts: &Facts<'_>, policy: &Policy, stage: &str) -> Option<Held> {
+    if !policy.rule.interactive_phases.iter().any(|phase| phase == stage) {
+        return None;
+    }
+    let session = facts.ledger.lead_session(|id| !facts.dead.contains(id))?;
+    let lead = facts.ledger.sessions.get(session)?.agents.get("")?;
+    (lead.state == State::TurnOver).then(|| held_by(session, "", lead, Question::Turn.words(), lead.since))
+}
+
+/// Returns the running tool that explains silence for longest, and until when.
+fn tool(facts: &Facts<'_>, policy: &Policy, now: Millis) -> Option<(Held, Millis)> {
+    agents(facts)
+        .flat_map(|(session, id, agent)| {
+            agent.tools.iter().map(move |tool| {
+                (
+                    held_by(session, id, agent, tool.tool.clone(), tool.since),
+                    tool.explains_until(&policy.quiet),
+                )
+            })
+        })
+        .filter(|(_, until)| *until > now)
+        .max_by_key(|(_, until)| *until)
+}
+
+/// Returns every agent of every session that lives.
+pub fn agents<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = (&'a str, &'a str, &'a Agent)> {
+    let dead = facts.dead;
+    facts.ledger.live().filter(move |(id, _)| !dead.contains(*id)).flat_map(|(id, session)| {
+        session.agents.iter().map(move |(key, agent)| (id.as_str(), key.as_str(), agent))
+    })
+}
+
+/// What the lead is called where a name is wanted.
+pub const LEAD: &str = "team-lead";
+
+/// Returns an agent's name: its own, or `team-lead` for the lead, or its id where it has none.
+pub fn name_of(id: &str, agent: &Agent) -> String {
+    match (id, agent.name.as_str()) {
+        ("", _) => LEAD.to_owned(),
+        (id, "") => id.to_owned(),
+        (_, name) => name.to_owned(),
+    }
+}
+
+fn held_by(session: &str, id: &str, agent: &Agent, what: String, since: Millis) -> Held {
+    Held { who: name_of(id, agent), session: session.to_owned(), agent: id.to_owned(), what, since }
+}

@@ -1,0 +1,158 @@
+//! Every number and list that the rule and the judge use. Nothing else in `model` holds a constant of its own
+//! for them; `store::config` reads them from files, environment and flags.
+
+use std::time::Duration;
+
+/// All that a person may set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// The rule of the Kiln protocol.
+    pub rule: Rule,
+    /// Limits of the reasons to stay quiet.
+    pub quiet: Quiet,
+    /// How the daemon runs.
+    pub daemon: Daemon,
+    /// How the bridge runs.
+    pub bridge: Bridge,
+    /// Who gets a spawn acknowledgement: agent names, without a leading `kiln:`. A trailing `*` matches any rest.
+    pub roster: Vec<String>,
+    /// Whom to tell, and when.
+    pub alerts: Vec<Alert>,
+}
+
+/// The rule's numbers (`kiln-protocol`, "Engine-internal hook mechanisms").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// Silence that makes a stall; strictly more than this.
+    pub idle_after: Duration,
+    /// At least this long between two nudges; strictly more than this.
+    pub nudge_every: Duration,
+    /// Nudges in one episode before the flag.
+    pub max_nudges: u32,
+    /// Work for this long after a nudge ends the episode; strictly more than this.
+    pub recovered_after: Duration,
+    /// Phases in which silence is no stall.
+    pub exempt_phases: Vec<String>,
+    /// Phases in which a lead whose turn is over waits for a person.
+    pub interactive_phases: Vec<String>,
+}
+
+/// Limits of the reasons to stay quiet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quiet {
+    /// A running tool explains silence for this long, or for its own timeout and a minute if that is longer.
+    pub tool_limit: Duration,
+    /// A person who has been asked for this long is told once more, out of band.
+    pub tell_person_after: Duration,
+    /// The longest hold for an API that said "wait".
+    pub api_hold_max: Duration,
+}
+
+/// How the daemon runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Daemon {
+    /// The longest sleep between two looks; the floor when file events are lost.
+    pub tick: Duration,
+    /// Whether verdicts are carried out.
+    pub mode: Mode,
+    /// A daemon outlives the last session that ended by this much.
+    pub linger: Duration,
+    /// Clients that are gone without a word for this long are lost, and a pipeline in flight is flagged.
+    pub lost_after: Duration,
+}
+
+/// Whether verdicts are carried out or only journalled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Nudge and escalate.
+    Act,
+    /// Write the journal, touch nothing else.
+    Observe,
+}
+
+/// How the bridge runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bridge {
+    /// The longest life of one bridge. `install` registers the hook with a timeout a minute above it.
+    pub life: Duration,
+}
+
+/// One way to tell a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alert {
+    /// The occasions: nudge, escalate, waiting, recovered, `session_lost`.
+    pub on: Vec<String>,
+    /// A command and its arguments; `{summary}` is replaced in each. The JSON report comes on stdin.
+    pub run: Vec<String>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        let words = |list: &[&str]| list.iter().map(ToString::to_string).collect();
+        Self {
+            rule: Rule {
+                idle_after: Duration::from_secs(300),
+                nudge_every: Duration::from_secs(600),
+                max_nudges: 3,
+                recovered_after: Duration::from_secs(1800),
+                exempt_phases: words(&["idle", "awaiting_user", "complete"]),
+                interactive_phases: words(&["onboarding", "brainstorm"]),
+            },
+            quiet: Quiet {
+                tool_limit: Duration::from_secs(30 * 60),
+                tell_person_after: Duration::from_secs(5 * 60),
+                api_hold_max: Duration::from_secs(6 * 3600),
+            },
+            daemon: Daemon {
+                tick: Duration::from_secs(60),
+                mode: Mode::Act,
+                linger: Duration::from_secs(10),
+                lost_after: Duration::from_secs(60),
+            },
+            bridge: Bridge { life: Duration::from_secs(12 * 3600) },
+            roster: words(ROSTER),
+            alerts: Vec::new(),
+        }
+    }
+}
+
+/// The names that the Kiln protocol itself uses: persistent minds, boss, judges, step leads, worker pairs.
+const ROSTER: &[&str] = &[
+    "rakim",
+    "sentinel",
+    "thoth",
+    "numerobis",
+    "krs-one",
+    "team-lead",
+    "alpha",
+    "da-vinci",
+    "mi6",
+    "aristotle",
+    "argus",
+    "omega",
+    "ken",
+    "ryu",
+    "denzel",
+    "judge-dredd",
+    "coder*",
+    "reviewer*",
+    "builder*",
+    "critical-thinker*",
+    "the-curator*",
+    "dial-a-coder*",
+    "codex*",
+    "sphinx*",
+    "bossman",
+];
+
+impl Policy {
+    /// Tells whether a spawn of `name` is acknowledged.
+    pub fn is_on_roster(&self, name: &str) -> bool {
+        self.roster.iter().any(|entry| match entry.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => {
+                entry == name || name.strip_prefix(entry.as_str()).is_some_and(|rest| rest.starts_with('-'))
+            }
+        })
+    }
+}

@@ -1,0 +1,239 @@
+//! The words to the agent and to people. To an agent they are facts, not commands: clients refuse imperative text
+//! as an injection.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+use super::activity::Activity;
+use super::judge::{Facts, agents, name_of};
+use super::ledger::State;
+use super::moment::Millis;
+use super::wait::span;
+
+/// How every nudge of ours begins (`kiln-protocol`; the marker that agents and tools look for).
+pub const MARK: &str = "KILN DEADLOCK WATCHDOG:";
+
+/// How every text that a wake prints begins; a prompt that carries it is our own wake.
+pub const WAKE_MARK: &str = "KILN ASYNC REWAKE:";
+
+/// The longest text to an agent, in characters.
+pub const MOST: usize = 2000;
+
+/// The text of nudge `n` of `of`.
+pub fn nudge(
+    facts: &Facts<'_>,
+    activity: &Activity,
+    idle_seconds: u64,
+    n: u32,
+    of: u32,
+    now: Millis,
+) -> String {
+    let teammates = plain(&list(activity.teammates()), 300);
+    let source = plain(&activity.last_activity_source, 80);
+    let head = format!(
+        "{MARK} idle_seconds={idle_seconds}; last_activity_source={source}; active_teammates={teammates}; nudge {n} of {of}."
+    );
+    let since = clock(now - Millis::try_from(idle_seconds).unwrap_or(0) * 1000);
+    let stage = plain(facts.stage.unwrap_or("unknown"), 40);
+    bounded(&format!(
+        "{head} No hook of this pipeline (stage {stage}) has fired since {since}. {}",
+        standing(facts, now)
+    ))
+}
+
+/// What every agent of the live sessions stands at, most recent first.
+fn standing(facts: &Facts<'_>, now: Millis) -> String {
+    let mut all: Vec<_> = agents(facts).collect();
+    all.sort_by_key(|(_, _, agent)| std::cmp::Reverse(agent.last));
+    let lines: Vec<String> = all
+        .iter()
+        .map(|(_, id, agent)| {
+            let name = plain(&name_of(id, agent), 60);
+            if let Some(asked) = &agent.asked {
+                return format!(
+                    "{name} has asked a person for {} since {}.",
+                    plain(&asked.what.words(), 60),
+                    clock(asked.since)
+                );
+            }
+            if let Some(tool) = agent.tools.iter().min_by_key(|tool| tool.since) {
+                return format!("{name}: {} running for {}.", plain(&tool.tool, 60), span(tool.since, now));
+            }
+            match agent.state {
+                State::TurnOver => format!("{name}'s turn ended {} ago.", span(agent.since, now)),
+                State::Working => format!("{name} was last seen at work {} ago.", span(agent.last, now)),
+                State::Gone => format!("{name} ended {} ago.", span(agent.since, now)),
+            }
+        })
+        .collect();
+    let api = facts.ledger.api.as_ref().map(|api| {
+        format!(" The API's last answer, at {}, was {}.", clock(api.since), plain(&api.error, 60))
+    });
+    lines.join(" ") + &api.unwrap_or_default()
+}
+
+/// What a flag says to people.
+pub fn flag(facts: &Facts<'_>, nudges: u32, idle_seconds: u64, now: Millis) -> String {
+    let given = match nudges {
+        0 => "no nudge".to_owned(),
+        1 => "1 nudge".to_owned(),
+        n => format!("{n} nudges"),
+    };
+    bounded(&format!(
+        "Silent for {} after {given}. {}",
+        span(now - Millis::try_from(idle_seconds).unwrap_or(0) * 1000, now),
+        standing(facts, now)
+    ))
+}
+
+/// What a wake prints for a flag.
+pub fn flag_wake(diagnosis: &str) -> String {
+    bounded(&format!("{MARK} DEADLOCK.flag was written; no further nudges follow. {diagnosis}"))
+}
+
+/// What a wake prints for a staged message.
+pub fn wake(text: &str) -> String {
+    format!("{WAKE_MARK} {text}")
+}
+
+/// What a SubagentStart is answered with, in the seed's literal words.
+pub fn spawn_acknowledged(name: &str, id: &str) -> String {
+    format!("SubagentStart: agent_type={name} agent_id={id} — spawn acknowledged")
+}
+
+/// What the sender of a message that nobody got is told.
+pub fn undeliverable(to: &str, names: &[String]) -> String {
+    let to = plain(to, 80);
+    let known = if names.is_empty() {
+        "No teammate of this session is known; the lead is team-lead.".to_owned()
+    } else {
+        format!(
+            "Names that exist in this session, nearest first: {}.",
+            plain(&list(names.iter().map(String::as_str)), 600)
+        )
+    };
+    bounded(&format!(
+        "{MARK} the message to \"{to}\" was not delivered: no agent of that name is reachable. {known}"
+    ))
+}
+
+/// What a teammate that goes idle while it is still listed as working is told.
+pub fn still_listed(name: &str, stage: &str) -> String {
+    let (name, stage) = (plain(name, 60), plain(stage, 40));
+    bounded(&format!(
+        "{MARK} {name} is going idle and is still listed among the active teammates (stage {stage}). What it owes \
+         another agent counts as sent only after SendMessage to that agent's exact name; text in a closing answer \
+         reaches nobody."
+    ))
+}
+
+/// The note that a failed turn leaves for the lead.
+pub fn api_note(error: &str, details: &str, advice: ApiAdvice, at: Millis) -> String {
+    let said = if details.is_empty() {
+        String::new()
+    } else {
+        format!(" It said: {}.", details.trim_end_matches('.'))
+    };
+    let advice = match advice {
+        ApiAdvice::Wait => "Requests are limited for now; the work before it is unchanged.",
+        ApiAdvice::Person => {
+            "The pipeline is flagged: this needs a person (sign-in, billing or access), not a retry."
+        }
+        ApiAdvice::Retry => "Failures of this kind are usually over at the next attempt.",
+        ApiAdvice::Neutral => "Nothing is known of how failures of this kind end.",
+    };
+    let error = plain(error, 60);
+    bounded(&format!(
+        "{MARK} the turn before this one was ended by the API at {}: {error}.{said} {advice}",
+        clock(at)
+    ))
+}
+
+/// What is known of a failed turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApiAdvice {
+    /// A limit that passes.
+    Wait,
+    /// Nothing but a person helps.
+    Person,
+    /// Usually over at the next attempt.
+    Retry,
+    /// Not known.
+    Neutral,
+}
+
+/// The note that recovery leaves in STATE.md.
+pub fn recovery_note(flagged_at: Option<i64>, nudges: Option<u32>, cause: &str, now: Millis) -> String {
+    let when = flagged_at.map_or_else(|| "an unknown time".to_owned(), |at| clock(at * 1000));
+    let after =
+        nudges.map(|n| format!(" after {n} nudge{}", if n == 1 { "" } else { "s" })).unwrap_or_default();
+    format!(
+        "\n> [!NOTE]\n> KILN DEADLOCK RECOVERY {}: DEADLOCK.flag of {when}{after} ({}) was cleared; nudge counters were reset.\n",
+        clock(now),
+        plain(cause, 200)
+    )
+}
+
+/// Joins names; `none` for none.
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let all: Vec<&str> = names.collect();
+    if all.is_empty() { "none".to_owned() } else { all.join(", ") }
+}
+
+/// A point in time as people and agents read it: `2026-12-01T04:10:05Z`.
+pub fn clock(at: Millis) -> String {
+    DateTime::<Utc>::from_timestamp_millis(at)
+        .map_or_else(|| format!("{at} ms"), |time| time.to_rfc3339_opts(SecondsFormat::Secs, true))
+}
+
+/// Makes foreign text harmless on one line: no control characters (so no terminal escapes and no line breaks), no
+/// direction marks, what looks like a secret masked, at most `most` characters.
+pub fn plain(text: &str, most: usize) -> String {
+    let clean: String =
+        text.chars().map(|c| if c.is_control() || is_invisible(c) { ' ' } else { c }).collect();
+    let clean = masked(&clean);
+    if clean.chars().count() <= most {
+        return clean;
+    }
+    clean.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Masks words that look like keys or tokens: long, without blanks, letters and digits mixed, or a known beginning.
+fn masked(text: &str) -> String {
+    const KEYS: &[&str] = &["sk-", "ghp_", "gho_", "github_pat_", "xoxb-", "xoxp-", "AKIA", "Bearer", "eyJ"];
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '/' | '=' | '.');
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(is_word) {
+        let (before, from) = rest.split_at(start);
+        let (word, after) = from.split_at(from.find(|c| !is_word(c)).unwrap_or(from.len()));
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
+        let key = KEYS.iter().any(|key| word.starts_with(key) && word.len() >= 16);
+        let random = word.len() >= 32 && digits >= 6 && letters >= 6 && !word.contains('/') && !is_uuid(word);
+        out.push_str(before);
+        out.push_str(if key || random { "[masked]" } else { word });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn is_uuid(word: &str) -> bool {
+    word.len() == 36
+        && word.bytes().enumerate().all(|(place, byte)| match place {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Cuts a text to what an agent is told at most.
+fn bounded(text: &str) -> String {
+    if text.chars().count() <= MOST {
+        return text.trim_end().to_owned();
+    }
+    text.chars().take(MOST - 1).chain(['…']).collect()
+}

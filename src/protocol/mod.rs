@@ -1,0 +1,12 @@
+//! Other people's formats: bytes in, a value and its faults out. Pure; no input is an error that stops anything.
+
+pub mod activity_json;
+pub mod api_error;
+pub mod flag_json;
+pub mod frame;
+pub mod message;
+pub mod nudge_json;
+pub mod payload;
+pub mod sketch;
+pub mod stamp;
+pub mod state_md;

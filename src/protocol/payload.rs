@@ -1,0 +1,109 @@
+//! What a client's hook delivers on stdin. Every field is optional but the event's name; unknown events, fields and
+//! values are kept or passed over, never an error. `docs/hooks.md` lists what is read.
+
+use std::hash::{DefaultHasher, Hasher};
+
+use super::message;
+use super::sketch::{self, Sketch};
+use crate::model::event::Message;
+use crate::model::wording::WAKE_MARK;
+
+/// One delivery of a hook.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Payload {
+    /// The event's name, such as `PreToolUse`.
+    pub event: String,
+    fields: Sketch,
+}
+
+/// Reads a payload. None = not JSON, not an object, or no event is named: nothing happened that could be told.
+pub fn read(bytes: &[u8]) -> Option<Payload> {
+    let fields = sketch::read(bytes).ok()?;
+    let event = fields.get("hook_event_name").word()?.to_owned();
+    Some(Payload { event, fields })
+}
+
+impl Payload {
+    /// Makes a payload of a value that was read elsewhere, such as a line of a trace.
+    pub fn of(fields: Sketch) -> Option<Self> {
+        let event = fields.get("hook_event_name").word()?.to_owned();
+        Some(Self { event, fields })
+    }
+
+    /// The text of a field at the top level; empty if there is none.
+    pub fn field(&self, name: &str) -> &str {
+        self.fields.get(name).text()
+    }
+
+    /// The session's id; empty if there is none.
+    pub fn session(&self) -> &str {
+        self.field("session_id")
+    }
+
+    /// The agent's id; empty for the lead. Only events inside a subagent or teammate carry one.
+    pub fn agent(&self) -> &str {
+        match self.field("agent_id") {
+            "" => self.fields.get("teammate").get("id").text(),
+            id => id,
+        }
+    }
+
+    /// The agent's name without a leading `kiln:`; empty for the lead. `agent_type` without an id names the kind of
+    /// the main agent, so it does not count, except where an event is only ever about another agent.
+    pub fn name(&self) -> &str {
+        let about_another = matches!(self.event.as_str(), "SubagentStart" | "SubagentStop" | "TeammateIdle");
+        let name = match (self.field("teammate_name"), self.agent().is_empty() && !about_another) {
+            ("", true) => "",
+            ("", false) => match self.field("agent_type") {
+                "" => self.fields.get("teammate").get("name").text(),
+                name => name,
+            },
+            (name, _) => name,
+        };
+        bare(name)
+    }
+
+    /// The tool's name; empty if there is none.
+    pub fn tool(&self) -> &str {
+        self.field("tool_name")
+    }
+
+    /// What `activity.json` calls this event: its name, with the tool's behind a colon.
+    pub fn source(&self) -> String {
+        match self.tool() {
+            "" => self.event.clone(),
+            tool => format!("{}:{tool}", self.event),
+        }
+    }
+
+    /// The call's own time limit, milliseconds.
+    pub fn timeout_ms(&self) -> Option<u64> {
+        let number = self.fields.get("tool_input").get("timeout").number()?;
+        (number.is_finite() && number > 0.0).then_some(number.min(1e12) as u64)
+    }
+
+    /// Short hash of tool and input: equal calls have equal hashes.
+    pub fn call_hash(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(self.tool().as_bytes());
+        self.fields.get("tool_input").digest(&mut hasher);
+        format!("{:08x}", hasher.finish() >> 32)
+    }
+
+    /// The message that this call of `SendMessage` sent.
+    pub fn message(&self) -> Option<Message> {
+        (self.tool() == "SendMessage")
+            .then(|| message::read(self.fields.get("tool_input"), self.fields.get("tool_response")))
+    }
+
+    /// Tells whether a prompt is our own wake: an automated notification that carries our mark.
+    pub fn is_own_wake(&self) -> bool {
+        let prompt = self.field("prompt");
+        prompt.trim_start().starts_with("<task-notification>") && prompt.contains(WAKE_MARK)
+    }
+}
+
+/// Takes the plugin's prefix from an agent's name.
+pub fn bare(name: &str) -> &str {
+    name.trim().strip_prefix("kiln:").unwrap_or(name.trim())
+}

@@ -1,0 +1,49 @@
+//! Points in time as other writers put them: whole seconds, parts of a second, milli-, micro- or nanoseconds,
+//! strings of any of these, ISO 8601.
+
+use chrono::{DateTime, NaiveDateTime};
+use serde_json::Value;
+
+use crate::model::moment::Millis;
+
+/// Reads a stamp of unix time. What has no clear meaning (negative, not finite, beyond all units) is none; zero is
+/// zero, which the protocol means as "never".
+pub fn read(value: &Value) -> Option<Millis> {
+    match value {
+        Value::Number(number) => number.as_f64().and_then(by_size),
+        Value::String(text) => {
+            let text = text.trim();
+            text.parse::<f64>().ok().and_then(by_size).or_else(|| iso(text))
+        }
+        _ => None,
+    }
+}
+
+/// Reads ISO 8601, with or without a zone; without one it is UTC.
+pub fn iso(text: &str) -> Option<Millis> {
+    let text = text.trim();
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Some(time.timestamp_millis());
+    }
+    ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f%z"].iter().find_map(|format| {
+        NaiveDateTime::parse_from_str(text, format).ok().map(|time| time.and_utc().timestamp_millis())
+    })
+}
+
+/// Takes a number at the unit that puts it into this age: seconds up to the year 5138, then milli-, micro- and
+/// nanoseconds.
+fn by_size(number: f64) -> Option<Millis> {
+    if !number.is_finite() || number < 0.0 {
+        return None;
+    }
+    let seconds = match number {
+        n if n < 1e11 => n,
+        n if n < 1e14 => n / 1e3,
+        n if n < 1e17 => n / 1e6,
+        n if n < 1e20 => n / 1e9,
+        _ => return None,
+    };
+    let millis = (seconds * 1000.0).round();
+    // u64::MAX and its like are fillers, not nanoseconds.
+    (number < 1e19).then_some(millis as Millis)
+}

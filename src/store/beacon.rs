@@ -1,0 +1,68 @@
+//! `daemon.json`, the daemon's beacon: `status` and hooks see by it a daemon that is alive but stuck, and what it
+//! decided last.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use super::file::{Access, FileError, read_own, replace};
+use super::root::Root;
+use crate::model::moment::Millis;
+
+/// What a daemon says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Beacon {
+    /// The format's version.
+    pub v: u32,
+    /// Its process.
+    pub pid: i32,
+    /// When that process began, in the kernel's ticks.
+    pub start_time: u64,
+    /// The boot that the awake times belong to.
+    pub boot_id: String,
+    /// Its version.
+    pub version: String,
+    /// Since when, unix milliseconds.
+    pub started: Millis,
+    /// Its last look, unix milliseconds.
+    pub last_tick: Millis,
+    /// The same by `CLOCK_MONOTONIC`, milliseconds.
+    pub last_tick_awake_ms: u64,
+    /// Its longest sleep, milliseconds.
+    pub tick_ms: u64,
+    /// `inotify`, or `polling (why)`.
+    pub watching: String,
+    /// act or observe.
+    pub mode: String,
+    /// quiet, nudge, escalate.
+    pub verdict: String,
+    /// The reason's name.
+    pub reason: String,
+    /// When it will look again at the latest, unix milliseconds.
+    pub until: Option<Millis>,
+    /// What it saw of the activity: `[stamp, awake_ms, changed]`.
+    pub seen_activity: Option<(i64, u64, bool)>,
+    /// What it saw of the nudge.
+    pub seen_nudge: Option<(i64, u64, bool)>,
+    /// What is broken, in words; empty = nothing.
+    pub faults: Vec<String>,
+    /// It waits for the next pipeline instead of ending.
+    pub stays: bool,
+}
+
+/// Writes the beacon.
+///
+/// # Errors
+/// It could not be stored.
+pub fn store(root: &Root, beacon: &Beacon) -> Result<(), FileError> {
+    let path = root.in_own("daemon.json");
+    let bytes =
+        serde_json::to_vec(beacon).map_err(io::Error::other).map_err(FileError::of("write", &path))?;
+    replace(&path, &bytes, &root.own(), Access::Private, false)
+}
+
+/// Reads the beacon. None = there is none, or it cannot be read.
+pub fn load(root: &Root) -> Option<Beacon> {
+    serde_json::from_slice(&read_own(&root.in_own("daemon.json"), 64 * 1024).ok()??).ok()
+}

@@ -1,0 +1,205 @@
+//! Reading with a limit and without trust, replacing whole files, and the error that both give.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+/// A file could not be read, replaced or removed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}", path.display())]
+pub struct FileError {
+    /// What was tried, as a verb: "read", "replace".
+    pub action: &'static str,
+    /// The file.
+    pub path: PathBuf,
+    /// Why it failed.
+    pub source: io::Error,
+}
+
+impl FileError {
+    /// Names the action and the file for an I/O error.
+    pub fn of(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self { action, path: path.to_owned(), source }
+    }
+}
+
+/// Who may read a file of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// The owner alone: 0600.
+    Private,
+    /// Everybody, as the protocol's other readers expect: 0644.
+    Shared,
+}
+
+impl Access {
+    fn mode(self) -> u32 {
+        match self {
+            Self::Private => 0o600,
+            Self::Shared => 0o644,
+        }
+    }
+}
+
+/// Opens a file that must be a regular file of ours. None = it is not there.
+///
+/// # Errors
+/// It is a symlink, a folder, a pipe, belongs to another user, or cannot be opened.
+pub fn open_own(path: &Path) -> Result<Option<File>, FileError> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(FileError::of("read", path)(explain_symlink(error))),
+    };
+    let meta = file.metadata().map_err(FileError::of("read", path))?;
+    if !meta.is_file() {
+        return Err(FileError::of("read", path)(io::Error::other("not a regular file")));
+    }
+    if meta.uid() != euid() {
+        return Err(FileError::of("trust", path)(io::Error::other("it belongs to another user")));
+    }
+    Ok(Some(file))
+}
+
+/// Reads at most `most` bytes of a file of ours. None = it is not there.
+///
+/// # Errors
+/// As [`open_own`]; or it is larger than `most`.
+pub fn read_own(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FileError> {
+    let Some(file) = open_own(path)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(FileError::of("read", path))?;
+    if bytes.len() as u64 > most {
+        let error = io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {most} bytes"));
+        return Err(FileError::of("read", path)(error));
+    }
+    Ok(Some(bytes))
+}
+
+/// Replaces `path` by a file of these bytes: readers see the old or the new, whole.
+///
+/// The new file is written in `temp_dir` first, under a name that depends on the target alone, so that what a
+/// killed writer left behind is used up by the next. Writers of one target exclude each other by a lock.
+///
+/// # Errors
+/// The bytes could not be written or the name could not be given; then `path` is as it was.
+pub fn replace(
+    path: &Path,
+    bytes: &[u8],
+    temp_dir: &Path,
+    access: Access,
+    durable: bool,
+) -> Result<(), FileError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temp = temp_dir.join(format!("{name}.new"));
+    match replace_through(&temp, path, bytes, access, durable) {
+        // The folder for temporary files may be a mount of its own.
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            replace_through(&path.with_file_name(format!(".{name}.new")), path, bytes, access, durable)
+        }
+        result => result,
+    }
+    .map_err(FileError::of("replace", path))
+}
+
+fn replace_through(temp: &Path, path: &Path, bytes: &[u8], access: Access, durable: bool) -> io::Result<()> {
+    let result = write_new(temp, bytes, access, durable).and_then(|()| fs::rename(temp, path));
+    if result.is_err() {
+        fs::remove_file(temp).ok();
+    } else if durable && let Some(folder) = path.parent() {
+        File::open(folder)?.sync_all()?;
+    }
+    result
+}
+
+fn write_new(temp: &Path, bytes: &[u8], access: Access, durable: bool) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let flags = OFlags::NOFOLLOW.bits().cast_signed();
+    options.write(true).create(true).truncate(true).mode(access.mode()).custom_flags(flags);
+    let mut file = match options.open(temp) {
+        // A planted link or a file of another user: take it away, then make our own.
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            fs::remove_file(temp).map_err(|_| error)?;
+            options.open(temp)?
+        }
+        other => other?,
+    };
+    file.write_all(bytes)?;
+    if durable {
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Removes a file. That it was not there is no error.
+///
+/// # Errors
+/// It is there and stays there.
+pub fn remove(path: &Path) -> Result<(), FileError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError::of("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes a folder of ours (0700) if it is not there, and refuses one that is not ours.
+///
+/// # Errors
+/// It is a symlink, belongs to another user, can be written by others, or cannot be made.
+pub fn own_folder(path: &Path, mode: u32) -> Result<(), FileError> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) => trust_folder(path, &meta),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            match fs::DirBuilder::new().mode(mode).create(path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    Err(FileError::of("make", path)(error))
+                }
+                _ => Ok(()),
+            }
+        }
+        Err(error) => Err(FileError::of("read", path)(error)),
+    }
+}
+
+fn trust_folder(path: &Path, meta: &fs::Metadata) -> Result<(), FileError> {
+    let fault = if meta.file_type().is_symlink() {
+        "it is a symlink"
+    } else if !meta.is_dir() {
+        "it is not a folder"
+    } else if meta.uid() != euid() {
+        "it belongs to another user"
+    } else if meta.mode() & 0o002 != 0 {
+        "everybody can write it; run \"chmod o-w\" on it"
+    } else {
+        return Ok(());
+    };
+    Err(FileError::of("trust", path)(io::Error::other(fault)))
+}
+
+/// The user that we act as.
+pub fn euid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+fn explain_symlink(error: io::Error) -> io::Error {
+    if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+        return io::Error::other("it is a symlink");
+    }
+    error
+}
+
+/// Prints an error with its causes on one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        line.push_str(": ");
+        line.push_str(&next.to_string());
+        cause = next.source();
+    }
+    line
+}

@@ -1,0 +1,210 @@
+//! `journal.jsonl`: one event a line, appended in one write by hooks, rotated by the daemon.
+//!
+//! Appenders share a lock on the file itself and make sure that the name still leads to it, so that a rotation
+//! (which holds it alone) loses no line. Readers need no lock: the name leads to a whole file at any time.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::time::Duration;
+
+use memchr::memmem;
+use rustix::fs::OFlags;
+
+use super::file::{Access, FileError, euid, open_own, replace};
+use super::lock::{self, Kind};
+use super::root::Root;
+use crate::model::event::{Event, What};
+use crate::model::ledger::Ledger;
+
+/// The size at which the daemon rotates, in bytes.
+pub const ROTATE_AT: u64 = 1024 * 1024;
+/// What is read at most: a journal that no daemon rotates still ends somewhere.
+const MOST: u64 = 64 * 1024 * 1024;
+/// How long an append waits for a rotation. A holder that is stopped delays no hook for longer.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+const NAME: &str = "journal.jsonl";
+const OLD: &str = "journal.1.jsonl";
+
+/// Appends events, each as one line, all in one write.
+///
+/// # Errors
+/// They could not be stored.
+pub fn append(root: &Root, events: &[Event]) -> Result<(), FileError> {
+    let path = root.in_own(NAME);
+    let error = || FileError::of("append to", &path);
+    let mut lines = Vec::with_capacity(256 * events.len());
+    for event in events {
+        serde_json::to_writer(&mut lines, event).map_err(io::Error::other).map_err(error())?;
+        lines.push(b'\n');
+    }
+    // A rotation between open and lock leaves us with the old file: try again, but not for ever.
+    for _ in 0..8 {
+        let mut file = open_to_append(root).map_err(error())?;
+        let locked = lock::lock(&file, Kind::Shared, PATIENCE).map_err(error())?;
+        if !locked || is_current(&file, root) {
+            return file.write_all(&lines).map_err(error());
+        }
+    }
+    Err(error()(io::Error::new(io::ErrorKind::TimedOut, "it is being replaced again and again")))
+}
+
+fn open_to_append(root: &Root) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let path = root.in_own(NAME);
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() || meta.uid() != euid() {
+        return Err(io::Error::other("it is not a regular file of ours"));
+    }
+    Ok(file)
+}
+
+fn is_current(file: &File, root: &Root) -> bool {
+    let same = |a: &fs::Metadata, b: &fs::Metadata| a.ino() == b.ino() && a.dev() == b.dev();
+    match (file.metadata(), fs::symlink_metadata(root.in_own(NAME))) {
+        (Ok(mine), Ok(named)) => same(&mine, &named),
+        _ => false,
+    }
+}
+
+/// Reads one line. A line that was torn by a full disk runs into the next: the last whole event in it counts.
+pub fn parse_line(line: &[u8]) -> Option<Event> {
+    serde_json::from_slice(line).ok().or_else(|| {
+        let starts: Vec<usize> = memmem::find_iter(line, b"{\"v\":").collect();
+        starts
+            .iter()
+            .filter(|start| **start > 0)
+            .find_map(|start| serde_json::from_slice(&line[*start..]).ok())
+    })
+}
+
+/// Reads all events of a journal's text, oldest first. Lines that hold none are passed over.
+pub fn parse(text: &[u8]) -> impl Iterator<Item = Event> {
+    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).filter_map(parse_line)
+}
+
+/// Reads the present journal's text; empty if there is none.
+///
+/// # Errors
+/// It is there but cannot be read.
+pub fn text(root: &Root) -> Result<Vec<u8>, FileError> {
+    let path = root.in_own(NAME);
+    let Some(file) = open_own(&path)? else { return Ok(Vec::new()) };
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes).map_err(FileError::of("read", &path))?;
+    Ok(bytes)
+}
+
+/// Reads all that is kept, the rotated file first.
+///
+/// # Errors
+/// A file is there but cannot be read.
+pub fn all(root: &Root) -> Result<Vec<Event>, FileError> {
+    let mut events = Vec::new();
+    let path = root.in_own(OLD);
+    if let Some(file) = open_own(&path)? {
+        let mut bytes = Vec::new();
+        file.take(MOST).read_to_end(&mut bytes).map_err(FileError::of("read", &path))?;
+        events.extend(parse(&bytes));
+    }
+    events.extend(parse(&text(root)?));
+    Ok(events)
+}
+
+/// Folds the present journal.
+///
+/// # Errors
+/// It is there but cannot be read.
+pub fn fold(root: &Root) -> Result<Ledger, FileError> {
+    let mut ledger = Ledger::default();
+    parse(&text(root)?).for_each(|event| ledger.apply(&event));
+    Ok(ledger)
+}
+
+/// Folds only the lines in which one of the words occurs, and the snapshot: cheap enough for a hook that needs to
+/// know one agent.
+///
+/// # Errors
+/// The journal is there but cannot be read.
+pub fn fold_lines_with(root: &Root, words: &[&str]) -> Result<Ledger, FileError> {
+    let mut ledger = Ledger::default();
+    let text = text(root)?;
+    text.split(|byte| *byte == b'\n')
+        .filter(|line| {
+            memmem::find(&line[..line.len().min(80)], b"\"snapshot\"").is_some()
+                || words.iter().any(|word| memmem::find(line, word.as_bytes()).is_some())
+        })
+        .filter_map(parse_line)
+        .for_each(|event| ledger.apply(&event));
+    Ok(ledger)
+}
+
+/// Follows a journal: each call returns what came since the last, across rotations.
+#[derive(Debug, Default)]
+pub struct Follower {
+    file: Option<(u64, u64)>,
+    offset: u64,
+    /// All that was followed so far, folded.
+    pub ledger: Ledger,
+}
+
+impl Follower {
+    /// Reads and folds what is new, and returns it.
+    ///
+    /// # Errors
+    /// The journal is there but cannot be read.
+    pub fn follow(&mut self, root: &Root) -> Result<Vec<Event>, FileError> {
+        let path = root.in_own(NAME);
+        let Some(mut file) = open_own(&path)? else { return Ok(Vec::new()) };
+        let meta = file.metadata().map_err(FileError::of("read", &path))?;
+        let id = (meta.dev(), meta.ino());
+        if self.file != Some(id) || meta.len() < self.offset {
+            *self = Self { file: Some(id), ..Self::default() };
+        }
+        if meta.len() == self.offset {
+            return Ok(Vec::new());
+        }
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(self.offset)).map_err(FileError::of("read", &path))?;
+        file.take(MOST).read_to_end(&mut bytes).map_err(FileError::of("read", &path))?;
+        let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |end| end + 1);
+        self.offset += whole as u64;
+        let events: Vec<Event> = parse(&bytes[..whole]).collect();
+        events.iter().for_each(|event| self.ledger.apply(event));
+        Ok(events)
+    }
+
+    /// Bytes followed so far.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+}
+
+/// Rotates the journal if it has grown: the old text keeps a name, the new begins with all of it folded.
+/// Returns whether it did. While somebody is appending (or stopped in it) it is left for the next time.
+///
+/// # Errors
+/// The new file could not be stored; then the old one is whole and in place.
+pub fn rotate(root: &Root, at: i64, limit: u64) -> Result<bool, FileError> {
+    let path = root.in_own(NAME);
+    let Some(file) = open_own(&path)? else { return Ok(false) };
+    let size = file.metadata().map_err(FileError::of("read", &path))?.len();
+    if size <= limit || !lock::lock(&file, Kind::Exclusive, PATIENCE).map_err(FileError::of("lock", &path))? {
+        return Ok(false);
+    }
+    let ledger = fold(root)?;
+    let snapshot = Event::of_root(at, What::Snapshot { ledger: Box::new(ledger) });
+    let mut bytes =
+        serde_json::to_vec(&snapshot).map_err(io::Error::other).map_err(FileError::of("write", &path))?;
+    bytes.push(b'\n');
+    // The name leads to a whole file at any time: the old text gets a second name before the new one takes over.
+    let spare = root.in_own("journal.1.new");
+    super::file::remove(&spare)?;
+    fs::hard_link(&path, &spare)
+        .and_then(|()| fs::rename(&spare, root.in_own(OLD)))
+        .map_err(FileError::of("rotate", &path))?;
+    replace(&path, &bytes, &root.own(), Access::Private, false)?;
+    Ok(true)
+}

@@ -1,0 +1,16 @@
+//! Every file we read and write (`docs/files.md`). Whole files are replaced by rename; read-modify-write happens
+//! under a lock with a limit; what is not ours to trust is refused, never followed.
+
+pub mod activity_file;
+pub mod beacon;
+pub mod config;
+pub mod file;
+pub mod flag_file;
+pub mod journal;
+pub mod lock;
+pub mod pending;
+pub mod pid_file;
+pub mod root;
+pub mod sessions;
+pub mod settings;
+pub mod state_file;

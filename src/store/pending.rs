@@ -1,0 +1,89 @@
+//! `pending-nudge.json`: a message is staged by replacing the file and taken by renaming it, so exactly one taker
+//! gets it.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use super::file::{Access, FileError, read_own, remove, replace};
+use super::root::Root;
+use crate::model::nudge::Nudge;
+use crate::protocol::nudge_json;
+
+/// The largest message that is read.
+const MOST: u64 = 256 * 1024;
+
+/// What lies in the file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pending {
+    /// Nothing is staged.
+    Nothing,
+    /// A message.
+    Staged(Nudge),
+    /// Something that cannot be delivered: no text, not ours, not readable.
+    Broken(String),
+}
+
+/// Looks without taking.
+pub fn look(root: &Root) -> Pending {
+    match read_own(&root.pending(), MOST) {
+        Ok(None) => Pending::Nothing,
+        Ok(Some(bytes)) => nudge_json::read(&bytes)
+            .map_or_else(|| Pending::Broken("it holds no text".to_owned()), Pending::Staged),
+        Err(error) => Pending::Broken(super::file::chain(&error)),
+    }
+}
+
+/// Stages a message, replacing one that nobody took.
+///
+/// # Errors
+/// It could not be stored.
+pub fn stage(root: &Root, nudge: &Nudge) -> Result<(), FileError> {
+    replace(&root.pending(), &nudge_json::write(nudge), &root.own(), Access::Private, false)
+}
+
+/// Takes the message if `is_mine` says so of it. None = nothing is staged, it is another's, or another was faster.
+/// A file that cannot be delivered is dropped, once, whoever asks.
+///
+/// # Errors
+/// The file is there and cannot be moved.
+pub fn claim(root: &Root, is_mine: impl Fn(&Nudge) -> bool) -> Result<Option<Nudge>, FileError> {
+    match look(root) {
+        Pending::Nothing => return Ok(None),
+        Pending::Staged(nudge) if !is_mine(&nudge) => return Ok(None),
+        Pending::Staged(_) => {}
+        Pending::Broken(_) => return remove(&root.pending()).map(|()| None),
+    }
+    let Some(taken) = take(root)? else { return Ok(None) };
+    // What was taken may be another message than the one that was looked at.
+    let nudge = read_own(&taken, MOST).ok().flatten().and_then(|bytes| nudge_json::read(&bytes));
+    if let Some(nudge) = &nudge
+        && !is_mine(nudge)
+        && renameat_with(CWD, &taken, CWD, root.pending(), RenameFlags::NOREPLACE).is_ok()
+    {
+        return Ok(None);
+    }
+    remove(&taken)?;
+    Ok(nudge)
+}
+
+/// Takes back whatever is staged and for which `is_over` holds. Returns its id.
+///
+/// # Errors
+/// The file is there and cannot be moved.
+pub fn withdraw(root: &Root, is_over: impl Fn(&Nudge) -> bool) -> Result<Option<String>, FileError> {
+    Ok(claim(root, is_over)?.map(|nudge| nudge.id))
+}
+
+/// Moves the file to a name of this process. A name that a killed process of the same number left is overwritten.
+fn take(root: &Root) -> Result<Option<PathBuf>, FileError> {
+    let pending = root.pending();
+    let mine = root.in_own(&format!("pending-nudge.{}.claimed", std::process::id()));
+    match fs::rename(&pending, &mine) {
+        Ok(()) => Ok(Some(mine)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FileError::of("claim", &pending)(error)),
+    }
+}

@@ -1,0 +1,210 @@
+//! Every setting: its name, what it means, how it is read and shown. `docs/operations.md` lists the same, and a
+//! test keeps them in step.
+
+use std::time::Duration;
+
+use toml::Value;
+
+use crate::model::policy::{Mode, Policy};
+
+/// One setting.
+pub struct Key {
+    /// Section and name, such as `rule.idle_after`.
+    pub name: &'static str,
+    /// What it means, in one line.
+    pub doc: &'static str,
+    /// Takes a value.
+    pub set: fn(&mut Policy, &Value) -> Result<(), String>,
+    /// Shows the value as it would be written in the file.
+    pub show: fn(&Policy) -> String,
+}
+
+/// All settings but `[[alert]]`, in the order in which they are shown.
+pub const KEYS: &[Key] = &[
+    Key {
+        name: "rule.idle_after",
+        doc: "silence that makes a stall",
+        set: |policy, value| Ok(policy.rule.idle_after = span(value)?),
+        show: |policy| show_span(policy.rule.idle_after),
+    },
+    Key {
+        name: "rule.nudge_every",
+        doc: "at least this long between two nudges",
+        set: |policy, value| Ok(policy.rule.nudge_every = span(value)?),
+        show: |policy| show_span(policy.rule.nudge_every),
+    },
+    Key {
+        name: "rule.max_nudges",
+        doc: "nudges in one episode before the flag",
+        set: |policy, value| Ok(policy.rule.max_nudges = count(value)?),
+        show: |policy| policy.rule.max_nudges.to_string(),
+    },
+    Key {
+        name: "rule.recovered_after",
+        doc: "work for this long after a nudge ends the episode",
+        set: |policy, value| Ok(policy.rule.recovered_after = span(value)?),
+        show: |policy| show_span(policy.rule.recovered_after),
+    },
+    Key {
+        name: "rule.exempt_phases",
+        doc: "phases in which silence is no stall",
+        set: |policy, value| Ok(policy.rule.exempt_phases = words(value)?),
+        show: |policy| show_words(&policy.rule.exempt_phases),
+    },
+    Key {
+        name: "rule.interactive_phases",
+        doc: "phases in which a lead whose turn is over waits for a person",
+        set: |policy, value| Ok(policy.rule.interactive_phases = words(value)?),
+        show: |policy| show_words(&policy.rule.interactive_phases),
+    },
+    Key {
+        name: "quiet.tool_limit",
+        doc: "a running tool explains silence for this long (or for its own timeout and a minute)",
+        set: |policy, value| Ok(policy.quiet.tool_limit = span(value)?),
+        show: |policy| show_span(policy.quiet.tool_limit),
+    },
+    Key {
+        name: "quiet.tell_person_after",
+        doc: "a person who has been asked for this long is told once more, by alert",
+        set: |policy, value| Ok(policy.quiet.tell_person_after = span(value)?),
+        show: |policy| show_span(policy.quiet.tell_person_after),
+    },
+    Key {
+        name: "quiet.api_hold_max",
+        doc: "the longest hold for an API that asked to wait",
+        set: |policy, value| Ok(policy.quiet.api_hold_max = span(value)?),
+        show: |policy| show_span(policy.quiet.api_hold_max),
+    },
+    Key {
+        name: "daemon.tick",
+        doc: "the longest sleep between two looks; verdicts are this late at most when file events are lost",
+        set: |policy, value| Ok(policy.daemon.tick = tick(value)?),
+        show: |policy| show_span(policy.daemon.tick),
+    },
+    Key {
+        name: "daemon.mode",
+        doc: "\"act\", or \"observe\": write the journal and touch nothing else",
+        set: |policy, value| Ok(policy.daemon.mode = mode(value)?),
+        show: |policy| format!("{:?}", mode_word(policy.daemon.mode)),
+    },
+    Key {
+        name: "daemon.linger",
+        doc: "a daemon outlives the last session that ended by this much",
+        set: |policy, value| Ok(policy.daemon.linger = span(value)?),
+        show: |policy| show_span(policy.daemon.linger),
+    },
+    Key {
+        name: "daemon.lost_after",
+        doc: "clients gone without a word for this long are lost, and a pipeline in flight is flagged",
+        set: |policy, value| Ok(policy.daemon.lost_after = span(value)?),
+        show: |policy| show_span(policy.daemon.lost_after),
+    },
+    Key {
+        name: "bridge.life",
+        doc: "the longest life of one bridge; run \"watchdog install\" again after a change",
+        set: |policy, value| Ok(policy.bridge.life = span(value)?),
+        show: |policy| show_span(policy.bridge.life),
+    },
+    Key {
+        name: "agents.roster",
+        doc: "agents whose spawn is acknowledged; \"coder*\" matches any rest",
+        set: |policy, value| Ok(policy.roster = words(value)?),
+        show: |policy| show_words(&policy.roster),
+    },
+];
+
+/// Finds a setting.
+pub fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+/// The setting whose name is nearest, for an error that helps.
+pub fn nearest(name: &str) -> &'static str {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    KEYS.iter()
+        .max_by(|a, b| likeness(a.name, name, last).total_cmp(&likeness(b.name, name, last)))
+        .map_or("rule.idle_after", |key| key.name)
+}
+
+fn likeness(key: &str, name: &str, last: &str) -> f32 {
+    let own = key.rsplit('.').next().unwrap_or(key);
+    let ratio = |a: &str, b: &str| similar::TextDiff::from_chars(a, b).ratio();
+    ratio(key, name).max(ratio(own, last))
+}
+
+/// How a mode is written.
+pub fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Act => "act",
+        Mode::Observe => "observe",
+    }
+}
+
+/// Reads a duration: `"5m"`, `"300s"`, or whole seconds.
+pub fn span(value: &Value) -> Result<Duration, String> {
+    let span = match value {
+        Value::Integer(seconds) => u64::try_from(*seconds).ok().map(Duration::from_secs),
+        Value::String(text) => match text.trim().parse::<u64>() {
+            Ok(seconds) => Some(Duration::from_secs(seconds)),
+            Err(_) => humantime::parse_duration(text.trim()).ok(),
+        },
+        _ => None,
+    };
+    let longest = Duration::from_secs(366 * 86_400);
+    match span {
+        Some(span) if !span.is_zero() && span <= longest => Ok(span),
+        _ => {
+            Err("a duration is wanted, above zero and at most a year, such as \"5m\" or \"300s\"".to_owned())
+        }
+    }
+}
+
+fn tick(value: &Value) -> Result<Duration, String> {
+    let tick = span(value)?;
+    if tick < Duration::from_millis(50) {
+        return Err("a tick of at least \"50ms\" is wanted".to_owned());
+    }
+    Ok(tick)
+}
+
+fn count(value: &Value) -> Result<u32, String> {
+    let number = match value {
+        Value::Integer(number) => u32::try_from(*number).ok(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    number
+        .filter(|number| *number <= 1000)
+        .ok_or_else(|| "a whole number from 0 to 1000 is wanted".to_owned())
+}
+
+fn mode(value: &Value) -> Result<Mode, String> {
+    match value.as_str() {
+        Some("act") => Ok(Mode::Act),
+        Some("observe") => Ok(Mode::Observe),
+        _ => Err("\"act\" or \"observe\" is wanted".to_owned()),
+    }
+}
+
+/// Reads a list of words; in the environment they are separated by commas.
+fn words(value: &Value) -> Result<Vec<String>, String> {
+    let wanted = || "a list of words is wanted, such as [\"idle\", \"complete\"]".to_owned();
+    match value {
+        Value::Array(list) => {
+            list.iter().map(|word| word.as_str().map(ToOwned::to_owned).ok_or_else(wanted)).collect()
+        }
+        Value::String(text) => {
+            Ok(text.split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect())
+        }
+        _ => Err(wanted()),
+    }
+}
+
+fn show_span(span: Duration) -> String {
+    format!("\"{}\"", humantime::format_duration(span))
+}
+
+fn show_words(words: &[String]) -> String {
+    let list: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+    format!("[{}]", list.join(", "))
+}
