@@ -1,1 +1,4 @@
-fn main() {}
+//! Integration tests: the real binary, real processes, scratch folders.
+
+mod contract;
+mod world;
