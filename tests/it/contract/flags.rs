@@ -170,6 +170,20 @@ fn ensure_recovers_as_a_session_start_does() {
 }
 
 #[test]
+fn a_flag_that_outlived_its_activity_is_cleared_without_inventing_one() {
+    // The end of a session leaves the flag and removes `activity.json`. A file with the stamp 0 in its place would
+    // read as a silence of decades, and the new session would be nudged before its first prompt.
+    let world = World::new("build");
+    flagged(&world);
+    start(&world, "startup", &world.client);
+    assert_eq!(world.flag(), None);
+    assert!(!world.root.activity().exists());
+    assert_eq!(world.state_text().matches("KILN DEADLOCK RECOVERY").count(), 1);
+    let checked = world.run(&["check"]);
+    assert_eq!(checked.out, "quiet: no work has been seen yet\n");
+}
+
+#[test]
 fn a_flag_of_any_content_is_cleared_and_named_in_the_note() {
     for content in ["", "{", "[]", "\0\0", "{\"timestamp\":\"soon\",\"cause\":\"x\\n> [!NOTE]\"}"] {
         let world = World::new("build");
