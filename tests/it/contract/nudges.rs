@@ -114,6 +114,22 @@ fn a_note_that_is_not_counted_stays_for_the_lead_when_a_teammate_works() {
 }
 
 #[test]
+fn a_chain_of_idling_teammates_is_no_recovery_and_withdraws_no_nudge() {
+    let world = World::new("build");
+    let idle = of_mate(world.event("TeammateIdle", &json!({"teammate_name": "rakim"})));
+    world.silent(&idle);
+    world.backdate(&Past { source: "TeammateIdle", nudged: Some(60), count: 1, ..Past::default() });
+    stage(&world);
+    world.silent(&idle);
+    world.silent(&idle);
+    assert!(world.pending().is_some(), "the lead has not read it yet");
+    assert_eq!(world.count(|what| matches!(what, What::Resumed)), 0);
+    world.silent(&of_mate(tool(&world)));
+    assert_eq!(world.pending(), None, "real work withdraws it all the same");
+    assert_eq!(world.count(|what| matches!(what, What::Resumed)), 1);
+}
+
+#[test]
 fn a_file_event_wakes_with_the_nudge_once_on_standard_error_alone() {
     let world = World::new("build");
     stage(&world);
