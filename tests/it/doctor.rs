@@ -39,8 +39,11 @@ fn json_has_a_version_and_every_finding() {
     for finding in value["findings"].as_array().unwrap() {
         assert_eq!(finding["remedy"].is_null(), finding["ok"] == Value::Bool(true), "{finding}");
     }
-    fs::create_dir(home.path("project/.kiln")).unwrap();
+    // A session is open, by the word of its file, and no daemon runs.
+    fs::create_dir_all(home.path("project/.kiln/tmp/watchdog/sessions")).unwrap();
     fs::write(home.path("project/.kiln/STATE.md"), "- **stage**: build\n").unwrap();
+    let session = "{\"v\":1,\"session_id\":\"a\",\"since\":0}";
+    fs::write(home.path("project/.kiln/tmp/watchdog/sessions/a.json"), session).unwrap();
     let output = home.output("doctor --json");
     assert_eq!(output.status.code(), Some(1));
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();

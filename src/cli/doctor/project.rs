@@ -11,7 +11,8 @@ use crate::model::wording::plain;
 use crate::store::config::Layers;
 use crate::store::file::chain;
 use crate::store::root::Root;
-use crate::store::{activity_file, flag_file, state_file};
+use crate::store::{activity_file, flag_file, sessions, state_file};
+use crate::system::clients;
 use crate::system::launch::{self, Daemon, is_older};
 
 /// Stamps may be this far ahead: they are whole seconds, and others' clocks are not ours.
@@ -70,11 +71,11 @@ fn activity(root: &Root, policy: &Policy, now: Moment) -> Vec<Finding> {
     let stage = state_file::stage(root).ok().flatten();
     let is_active = stage.is_some_and(|stage| stage != "complete");
     let Some(loaded) = activity_file::load(root) else {
-        let none = "no activity.json: no hook has run in an active pipeline";
+        let none = "no activity.json: no hook has run here since the last session ended";
         return vec![if is_active {
             Finding::fair(NAME, none, "start a session here; it must trust the folder to run hooks")
         } else {
-            Finding::good(NAME, format!("{none}, and none is active"))
+            Finding::good(NAME, "none, and no pipeline is active")
         }];
     };
     let mut findings = Vec::new();
@@ -153,10 +154,16 @@ fn no_daemon(root: &Root) -> Finding {
             "none runs: DEADLOCK.flag lies there, and a person has to look",
             "\"watchdog status\" says why; \"watchdog ensure\" clears it and starts again",
         ),
+        // The last session that ends takes the daemon with it.
+        Ok(Some(stage)) if !sessions::all(root).iter().any(clients::may_live) => Finding::fair(
+            name,
+            format!("none runs: stage {}, but no session is open", plain(&stage, 40)),
+            "a session that starts here starts it; if one is open, its hooks do not run",
+        ),
         Ok(Some(stage)) => Finding::wrong(
             name,
-            format!("none runs, and the pipeline is in stage {}", plain(&stage, 40)),
-            "run \"watchdog start\"; a session that starts here does it too",
+            format!("none runs, and a session is open in stage {}", plain(&stage, 40)),
+            "run \"watchdog start\"; .kiln/tmp/watchdog/watchdog.log says why it ended",
         ),
     }
 }
