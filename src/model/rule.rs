@@ -80,3 +80,6 @@ pub fn has_recovered(activity: &Activity, rule: &Rule) -> bool {
 fn past(limit: Duration, so_far: Duration) -> Duration {
     Duration::from_secs(limit.as_secs() + 1).saturating_sub(so_far)
 }
+
+#[cfg(test)]
+mod tests;
