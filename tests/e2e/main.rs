@@ -1,0 +1,12 @@
+//! The product on a real client, offline: a client in a terminal of its own, against a Messages API of our own on
+//! loopback. `make e2e` installs the client and runs this; a plain `cargo test` does not build it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::disallowed_methods, reason = "the clock that counts here is the one on the wall")]
+
+mod api;
+mod client;
+mod client_facts;
+mod project;
+mod script;
+mod wait;
