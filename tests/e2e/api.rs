@@ -1,12 +1,12 @@
 //! A Messages API of our own on loopback, so that a real client runs without a network. It answers what the
 //! prompt scripts (see [`crate::script`]) and keeps every request.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -29,8 +29,6 @@ struct Shared {
 /// A request for the model's next words.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
-    /// When it came.
-    pub(crate) at: Instant,
     body: Value,
 }
 
@@ -158,12 +156,12 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<(String, Value)>
 
 /// Answers a request for the model's next words. Returns true if the connection is to be closed.
 fn respond(stream: &TcpStream, body: &Value, shared: &Shared) -> io::Result<bool> {
-    let request = Request { at: Instant::now(), body: body.clone() };
+    let request = Request { body: body.clone() };
     shared.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
     let step = answer_to(body["messages"].as_array().map(Vec::as_slice).unwrap_or_default());
     thread::sleep(step.delay);
     let number = shared.answers.fetch_add(1, Ordering::Relaxed);
-    let (block, stop) = match step.answer {
+    let (block, reason) = match step.answer {
         Answer::Error { status, kind } => {
             answer(stream, status, &fault(&kind, &format!("scripted {kind}")))?;
             return Ok(false);
@@ -177,7 +175,7 @@ fn respond(stream: &TcpStream, body: &Value, shared: &Shared) -> io::Result<bool
     let usage = json!({"input_tokens": 10, "output_tokens": 5,
                        "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});
     let message = json!({"id": format!("msg_{number:020}"), "type": "message", "role": "assistant",
-                         "model": body["model"], "content": [block], "stop_reason": stop,
+                         "model": body["model"], "content": [block], "stop_reason": reason,
                          "stop_sequence": null, "usage": usage});
     if body["stream"] == true {
         stream_out(stream, message)?;

@@ -65,20 +65,34 @@ impl Client {
 
     /// Types a prompt and sends it off.
     pub(crate) fn prompt(&self, text: &str) {
-        let head: String = text.lines().next().unwrap_or_default().chars().take(60).collect();
+        self.write(text);
+        self.send(text);
+    }
+
+    /// Types a prompt.
+    pub(crate) fn write(&self, text: &str) {
         let file = self.socket.with_file_name("prompt");
         fs::write(&file, text).expect("a file in the scratch folder");
         self.tmux(&["load-buffer", &file.display().to_string()]);
         self.tmux(&["paste-buffer", "-p", "-t", "cc"]);
-        let stands = || self.input_box().is_some_and(|line| line.contains(&head) || line.contains("[Pasted"));
-        wait_until("the prompt in the input box", stands);
+        wait_until("the prompt in the input box", || self.stands_in_the_box(text));
+    }
+
+    /// Sends off the prompt that was typed.
+    pub(crate) fn send(&self, text: &str) {
         // A key that comes while the client is still busy with the paste is lost; pressing it on an empty box
         // does nothing.
         wait_until("the prompt to be sent off", || {
             self.press(&["Enter"]);
-            let sent = || (!stands()).then_some(());
+            let sent = || (!self.stands_in_the_box(text)).then_some(());
             wait_up_to(Duration::from_secs(2), sent).is_some()
         });
+    }
+
+    /// Tells whether a prompt stands in the input box, in full or as the mark of a long paste.
+    fn stands_in_the_box(&self, text: &str) -> bool {
+        let head: String = text.lines().next().unwrap_or_default().chars().take(60).collect();
+        self.input_box().is_some_and(|line| line.contains(&head) || line.contains("[Pasted"))
     }
 
     /// Presses keys, by tmux's names.

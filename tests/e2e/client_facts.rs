@@ -13,8 +13,7 @@ fn answering(project: &Project, name: &str, answer: &Value) -> Value {
 
 #[test]
 fn a_scripted_turn_uses_a_tool_and_ends() {
-    let project = Project::bare();
-    project.record();
+    let project = Project::bare().with_recorder();
     let api = Api::start();
     let client = Client::open(&project, &api, UNASKED);
     client.prompt("@tool Bash {\"command\":\"echo seen-by-the-tool\"}\n@say the turn is over");
@@ -31,7 +30,6 @@ fn a_background_hook_that_ends_with_2_wakes_an_idle_client() {
     let handler =
         json!({"type": "command", "command": script, "args": [], "asyncRewake": true, "timeout": 60});
     project.add_hook("Stop", json!({"hooks": [handler]}));
-    project.record();
     let api = Api::start();
     let client = Client::open(&project, &api, UNASKED);
     client.prompt("@say hello");

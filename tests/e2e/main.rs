@@ -5,8 +5,14 @@
 #![allow(clippy::disallowed_methods, reason = "the clock that counts here is the one on the wall")]
 
 mod api;
+mod api_failure;
 mod client;
 mod client_facts;
+mod person;
+mod print_mode;
 mod project;
 mod script;
+mod session;
+mod team;
 mod wait;
+mod wake;

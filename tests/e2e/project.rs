@@ -50,15 +50,27 @@ impl Project {
         Self { folder }
     }
 
-    /// Makes a project whose pipeline is in flight, with these settings and all hooks.
+    /// Makes a project whose pipeline is in flight, with these settings and the product's hooks.
     pub(crate) fn in_flight(settings: &str) -> Self {
         let project = Self::bare();
         fs::create_dir(project.path().join(".kiln")).expect("a new folder");
         project.write(".kiln/STATE.md", "# State\n\n- **stage**: build\n");
         project.write(".kiln/watchdog.toml", settings);
         project.install();
-        project.record();
         project
+    }
+
+    /// Puts a recorder on every event, so that a test can wait for what the client said.
+    pub(crate) fn with_recorder(self) -> Self {
+        let name = format!("{}/$(date +%s%N)-$$", self.scratch().join("records").display());
+        let script = format!("name={name}\ncat >\"$name.part\" && mv \"$name.part\" \"$name.json\"");
+        let recorder = self.script("record", &script);
+        let handler = json!({"type": "command", "command": recorder, "args": []});
+        for event in EVENTS {
+            self.add_hook(event, json!({"hooks": [handler]}));
+        }
+        self.add_hook("FileChanged", json!({"matcher": WATCHED, "hooks": [handler]}));
+        self
     }
 
     /// The project folder.
@@ -156,23 +168,6 @@ impl Project {
         path
     }
 
-    /// Puts a recorder on every event, so that a test can wait for what the client said.
-    pub(crate) fn record(&self) {
-        let folder = self.scratch().join("records");
-        let folder = folder.display();
-        let recorder = self.script(
-            "record",
-            &format!(
-                "name={folder}/$(date +%s%N)-$$\ncat >\"$name.part\" && mv \"$name.part\" \"$name.json\""
-            ),
-        );
-        let handler = json!({"type": "command", "command": recorder, "args": []});
-        for event in EVENTS {
-            self.add_hook(event, json!({"hooks": [handler]}));
-        }
-        self.add_hook("FileChanged", json!({"matcher": WATCHED, "hooks": [handler]}));
-    }
-
     /// The payloads of an event so far, in order.
     pub(crate) fn recorded(&self, event: &str) -> Vec<Value> {
         let mut files: Vec<PathBuf> = fs::read_dir(self.scratch().join("records"))
@@ -191,6 +186,11 @@ impl Project {
         wait_for(&format!("{event} with {field} {value:?}"), || {
             self.recorded(event).into_iter().find(|payload| payload[field] == value)
         })
+    }
+
+    /// What the daemon says of itself; none = it has not said anything yet.
+    pub(crate) fn beacon(&self) -> Option<Value> {
+        self.read_json(".kiln/tmp/watchdog/daemon.json")
     }
 
     /// Everything that the journal holds of one kind.
