@@ -169,12 +169,16 @@ impl Ledger {
             .map_or(0, |agent| agent.idle_told)
     }
 
-    /// Counts the agents of this name whose turn goes on, in any live session.
-    pub fn running(&self, name: &str) -> usize {
+    /// Tells whether another agent of this name (not the one with this id) is in the middle of a turn.
+    pub fn another_runs(&self, name: &str, id: &str) -> bool {
         self.live()
             .flat_map(|(_, session)| &session.agents)
-            .filter(|(id, agent)| !id.is_empty() && agent.name == name && agent.state == State::Working)
-            .count()
+            .any(|(key, agent)| key != id && agent.name == name && agent.state == State::Working)
+    }
+
+    /// Tells whether the session has ended, by its own word or without one.
+    pub fn has_ended(&self, session: &str) -> bool {
+        self.sessions.get(session).is_some_and(|session| session.ended.is_some())
     }
 
     fn note_work(&mut self, event: &Event) {
