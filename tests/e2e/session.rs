@@ -9,8 +9,9 @@ use crate::client::{Client, UNASKED, start_time};
 use crate::project::Project;
 use crate::wait::{wait_for, wait_until};
 
-/// A daemon that looks often, and gives up a client that is gone soon.
-const WATCHFUL: &str = "[daemon]\ntick = \"1s\"\nlost_after = \"2s\"\n";
+/// A daemon that looks often, and gives up a client that is gone soon. That no session is left ends it only after
+/// ten minutes: whatever ends it sooner was told to it.
+const WATCHFUL: &str = "[daemon]\ntick = \"1s\"\nlost_after = \"2s\"\nlinger = \"10m\"\n";
 
 /// A process by its number and its start.
 #[derive(Debug, PartialEq)]
