@@ -1,5 +1,7 @@
 //! A failing API: what the client makes of it, what the hook leaves, and that nobody is woken into it.
 
+use serde_json::Value;
+
 use crate::api::Api;
 use crate::client::{Client, UNASKED};
 use crate::project::Project;
@@ -7,6 +9,14 @@ use crate::wait::{wait_for, wait_until};
 
 /// How every text of ours to the model is marked when it wakes.
 const WAKE: &str = "KILN ASYNC REWAKE:";
+
+/// How often the client has said that a file appeared.
+fn appearances(project: &Project, name: &str) -> usize {
+    let is_it = |change: &Value| {
+        change["event"] != "unlink" && change["file_path"].as_str().is_some_and(|path| path.ends_with(name))
+    };
+    project.recorded("FileChanged").iter().filter(|change| is_it(change)).count()
+}
 
 /// Puts the lead through one failed turn and the next good one.
 fn fail_and_go_on(project: &Project, api: &Api, client: &Client, status: u16, error: &str) {
@@ -21,10 +31,7 @@ fn fail_and_go_on(project: &Project, api: &Api, client: &Client, status: u16, er
     let text = note["additionalContext"].as_str().unwrap_or_default();
     assert!(text.contains(words) && text.contains(error), "{text}");
     // What could have woken the session has been called, and has declined.
-    wait_until("FileChanged for the note", || {
-        let changes = project.recorded("FileChanged");
-        changes.iter().filter(|change| change["event"] != "unlink").count() > failures
-    });
+    wait_until("FileChanged for the note", || appearances(project, "pending-nudge.json") > failures);
     client.prompt(&format!("@say WORKS-AGAIN-{status}"));
     let request = api.first_holding(&format!("@say WORKS-AGAIN-{status}"));
     assert_eq!(request.count(text), 1, "{}", request.conversation());
@@ -57,6 +64,7 @@ fn a_refused_sign_in_is_flagged_at_once_and_wakes_nobody() {
     let flag = project.read_json(".kiln/DEADLOCK.flag").expect("a flag");
     assert_eq!(flag["source"], "stop_failure", "{flag}");
     assert_eq!(flag["error"], "authentication_failed", "{flag}");
+    wait_until("FileChanged for the flag", || appearances(&project, "DEADLOCK.flag") == 1);
     assert!(api.holding(WAKE).is_empty(), "somebody was woken into a failing API");
 }
 

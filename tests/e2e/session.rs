@@ -1,5 +1,7 @@
 //! Sessions end in three ways: cleared, left, killed.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -61,6 +63,30 @@ fn clear_begins_a_new_session_and_keeps_the_daemon() {
     assert!(!project.has(&session(&before)), "the cleared session is still registered");
     assert_eq!(Daemon::of(&project), Some(daemon));
     assert_eq!(project.journalled("daemon_start").len(), 1);
+}
+
+#[test]
+fn the_daemon_of_a_session_keeps_no_key_no_terminal_and_no_folder() {
+    let project = Project::in_flight(WATCHFUL).with_recorder();
+    let api = Api::start();
+    let client = Client::open(&project, &api, UNASKED);
+    client.prompt("@say hello");
+    says(&project, "hello");
+    let daemon = wait_for("a daemon", || Daemon::of(&project));
+    let proc = PathBuf::from(format!("/proc/{}", daemon.pid));
+    let environment = fs::read(proc.join("environ")).expect("a process of ours");
+    let environment = String::from_utf8_lossy(&environment);
+    assert!(!environment.contains("ANTHROPIC") && !environment.contains("CLAUDE"), "{environment}");
+    assert_eq!(fs::read_link(proc.join("cwd")).expect("a process of ours"), Path::new("/"));
+    let open: Vec<String> = fs::read_dir(proc.join("fd"))
+        .expect("a process of ours")
+        .flatten()
+        .filter_map(|entry| fs::read_link(entry.path()).ok())
+        .map(|target| target.display().to_string())
+        .collect();
+    assert!(!open.is_empty());
+    let kept = |target: &&String| target.starts_with("/dev/pts") || target.starts_with("pipe:");
+    assert_eq!(open.iter().find(kept), None, "{open:?}");
 }
 
 #[test]
