@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::api::Api;
 use crate::client::{Client, UNASKED};
 use crate::project::Project;
+use crate::wait::{wait_for, wait_until};
 
 fn answering(project: &Project, name: &str, answer: &Value) -> Value {
     let script = project.script(name, &format!("cat >/dev/null\ncat <<'ANSWER'\n{answer}\nANSWER"));
@@ -54,4 +55,21 @@ fn context_reaches_a_started_agent_only_inside_the_hook_specific_output() {
     let request = api.first_holding("CONTEXT inside");
     assert!(request.holds("@say AGENT-IS-DONE"), "{}", request.conversation());
     assert!(api.holding("CONTEXT bare").is_empty());
+}
+
+#[test]
+fn a_teammates_closing_text_reaches_the_lead_in_a_turn_that_no_prompt_event_announces() {
+    let project = Project::bare().with_recorder();
+    let api = Api::start();
+    let client = Client::open(&project, &api, UNASKED);
+    let input = json!({"name": "ken", "description": "a teammate", "subagent_type": "general-purpose",
+                       "prompt": "@say PRINTED-IN-THE-CLOSING-TEXT"});
+    client.prompt(&format!("@tool Agent {input}\n@say LEAD-IS-DONE"));
+    let request = wait_for("the lead to hear of it", || {
+        api.holding("idle_notification").into_iter().find(|request| request.holds("LEAD-IS-DONE"))
+    });
+    let told = "\"result\":\"PRINTED-IN-THE-CLOSING-TEXT\"";
+    assert!(request.holds(told), "{}", request.conversation());
+    wait_until("the end of the lead's second turn", || project.recorded("Stop").len() == 2);
+    assert_eq!(project.recorded("UserPromptSubmit").len(), 1);
 }

@@ -9,6 +9,7 @@ mod api_failure;
 mod client;
 mod client_facts;
 mod person;
+mod plugin;
 mod print_mode;
 mod project;
 mod script;

@@ -139,17 +139,15 @@ impl Project {
     /// Takes one handler of the product out again: the event, and the word it calls the program with.
     pub(crate) fn without(self, event: &str, word: &str) -> Self {
         let mut settings = self.read_json(".claude/settings.json").expect("hooks are registered");
-        let entries = settings["hooks"][event].as_array_mut().expect("the event has handlers");
-        let mut taken = 0;
-        for entry in entries.iter_mut() {
-            let handlers = entry["hooks"].as_array_mut().expect("an entry has handlers");
-            let before = handlers.len();
-            handlers.retain(|handler| handler["args"][0] != word);
-            taken += before - handlers.len();
-        }
-        entries.retain(|entry| entry["hooks"] != json!([]));
+        let taken = remove_handler(&mut settings, event, word);
         assert_eq!(taken, 1, "{event} has one handler that calls {word:?}");
         self.write(".claude/settings.json", &settings.to_string());
+        self
+    }
+
+    /// Takes all hooks out again.
+    pub(crate) fn without_hooks(self) -> Self {
+        self.write(".claude/settings.json", "{}");
         self
     }
 
@@ -224,6 +222,21 @@ impl Drop for Project {
             eprintln!("--- watchdog stop: {}", String::from_utf8_lossy(&stopped.stderr));
         }
     }
+}
+
+/// Removes the handlers of an event that call the program with a word, and entries that hold nothing any more.
+/// Returns how many there were.
+pub(crate) fn remove_handler(settings: &mut Value, event: &str, word: &str) -> usize {
+    let entries = settings["hooks"][event].as_array_mut().expect("the event has handlers");
+    let mut taken = 0;
+    for entry in entries.iter_mut() {
+        let handlers = entry["hooks"].as_array_mut().expect("an entry has handlers");
+        let before = handlers.len();
+        handlers.retain(|handler| handler["args"][0] != word);
+        taken += before - handlers.len();
+    }
+    entries.retain(|entry| entry["hooks"] != json!([]));
+    taken
 }
 
 fn push(list: &mut Value, entry: Value) {
