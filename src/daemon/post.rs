@@ -1,6 +1,7 @@
 //! One root in the daemon's care: its lock, its pid file, its beacon, and what is done about each look.
 
 use std::fs::File;
+use std::path::Path;
 use std::time::Duration;
 
 use tracing::{info, warn};
@@ -16,6 +17,7 @@ use crate::model::wording::report;
 use crate::store::beacon::{self, Beacon};
 use crate::store::file::{FileError, chain};
 use crate::store::journal::{self, Follower, ROTATE_AT};
+use crate::store::lock;
 use crate::store::pid_file;
 use crate::store::root::Root;
 use crate::store::settings::mode_word;
@@ -26,7 +28,7 @@ use crate::system::process::{Identity, boot_id};
 /// One root in the daemon's care.
 pub struct Post {
     root: Root,
-    _lock: File,
+    lock: File,
     pipeline: Pipeline,
     follower: Follower,
     memo: Memo,
@@ -74,7 +76,7 @@ impl Post {
         let pipeline = Pipeline::new(policy, stays, now);
         Ok(Self {
             root,
-            _lock: lock,
+            lock,
             pipeline,
             follower: Follower::default(),
             memo: Memo::default(),
@@ -126,6 +128,9 @@ impl Post {
     pub fn look(&mut self, watching: &str) -> Look {
         let now = clock::now();
         let mut sight = Sight::of(&self.root, &mut self.memo);
+        if let Some(end) = self.mind_the_lock(&mut sight) {
+            return Look { nap: Duration::ZERO, end: Some(end), reports: Vec::new() };
+        }
         self.mind_the_ears(&sight);
         let mut events = follow(&mut self.follower, &self.root, &mut sight);
         if !std::mem::replace(&mut self.caught_up, true) {
@@ -158,6 +163,34 @@ impl Post {
         self.log(&step, faults);
         self.keep_beacon(&step, watching, now);
         Look { nap: step.nap, end, reports }
+    }
+
+    /// The folder around the lock may have been removed: the lock is taken anew where others look for it, or two
+    /// daemons would watch one root.
+    fn mind_the_lock(&mut self, sight: &mut Sight) -> Option<End> {
+        let path = self.root.daemon_lock();
+        if sight.is_gone || lock::is_in_place(&self.lock, &path) {
+            return None;
+        }
+        match self.take_again(&path) {
+            Ok(true) => info!(root = self.root.display(), "watching again, in a folder that was made again"),
+            Ok(false) => return Some(End::Displaced),
+            // In a sandbox of a service manager only a new process can write in the new folder.
+            Err(_) if self.beacon.stays => return Some(End::ShutOut),
+            Err(error) => sight.faults.push(chain(&error)),
+        }
+        None
+    }
+
+    /// Returns false if another daemon was faster.
+    fn take_again(&mut self, path: &Path) -> Result<bool, FileError> {
+        self.root.prepare()?;
+        let Some(lock) = lock::acquire(path, Duration::ZERO)? else { return Ok(false) };
+        self.lock = lock;
+        // What is not there is due.
+        self.beacon.last_tick_awake_ms = 0;
+        pid_file::store(&self.root, pid_file::DAEMON, std::process::id())?;
+        Ok(true)
     }
 
     /// Counts looks that find a new stamp although nothing was heard.
@@ -257,7 +290,7 @@ impl Post {
         };
         let awake = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let seen = |seen: Option<crate::model::stall::Seen>| {
-            seen.map(|seen| (seen.stamp, awake(seen.awake), seen.changed))
+            seen.map(|seen| (seen.stamp, awake(seen.awake), awake(seen.before)))
         };
         let memory = self.pipeline.memory();
         let next = Beacon {
@@ -298,6 +331,8 @@ impl Post {
             journal::append(&self.root, &[event]).ok();
         }
         pid_file::remove_if(&self.root, pid_file::DAEMON, std::process::id());
-        std::fs::remove_file(self.root.in_own("daemon.json")).ok();
+        if lock::is_in_place(&self.lock, &self.root.daemon_lock()) {
+            std::fs::remove_file(self.root.in_own("daemon.json")).ok();
+        }
     }
 }

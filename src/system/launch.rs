@@ -177,6 +177,11 @@ fn identity(beacon: &Beacon) -> Identity {
     Identity { pid: beacon.pid, start_time }
 }
 
+/// Tells whether a service manager keeps the root's daemon: it waits for the next pipeline and is left to that manager.
+pub fn stays(root: &Root) -> bool {
+    lock::is_held(&root.daemon_lock()) && beacon::load(root).is_some_and(|beacon| beacon.stays)
+}
+
 /// Asks a root's daemon to end. Returns the handle to wait on; none = there is no daemon to ask.
 pub fn ask_to_end(root: &Root) -> Option<super::process::Handle> {
     if !lock::is_held(&root.daemon_lock()) {

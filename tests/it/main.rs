@@ -1,4 +1,10 @@
 //! Integration tests: the real binary, real processes, scratch folders.
+#![allow(clippy::unwrap_used)]
 
 mod contract;
+mod docs;
+mod doctor;
+mod home;
+mod install;
+mod plugin;
 mod world;
