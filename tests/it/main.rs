@@ -7,5 +7,6 @@ mod docs;
 mod doctor;
 mod home;
 mod install;
+mod lifecycle;
 mod plugin;
 mod world;
