@@ -1,6 +1,7 @@
 //! Integration tests: the real binary, real processes, scratch folders.
 #![allow(clippy::unwrap_used)]
 
+mod bridge;
 mod concurrency;
 mod contract;
 mod docs;
