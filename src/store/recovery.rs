@@ -6,7 +6,7 @@ use memchr::memmem;
 use super::activity_file::Held;
 use super::file::{FileError, chain};
 use super::root::Root;
-use super::{flag_file, journal, pending, state_file};
+use super::{activity_file, flag_file, journal, pending, state_file};
 use crate::model::event::{Event, What};
 use crate::model::moment::Millis;
 use crate::model::wording::{clock, recovery_note};
@@ -26,9 +26,11 @@ pub enum Note {
 /// The counters could not be stored or the flag not removed; then it still lies there.
 pub fn recover(root: &Root, held: &Held<'_>, by: &str, note: Note, at: Millis) -> Result<bool, FileError> {
     let Some(flag) = flag_file::load(root) else { return Ok(false) };
-    let mut loaded = held.load();
-    loaded.activity.reset_nudges();
-    held.store(&mut loaded)?;
+    // Where no work was ever seen there is nothing to reset: a file of zeros would read as silence since 1970.
+    if let Some(mut loaded) = activity_file::load(root) {
+        loaded.activity.reset_nudges();
+        held.store(&mut loaded)?;
+    }
     let mut events = vec![Event::of_root(at, What::Recovered { by: by.to_owned() })];
     if note == Note::Leave {
         let cause = flag
