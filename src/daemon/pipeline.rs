@@ -56,6 +56,8 @@ pub enum End {
     NoSession,
     /// The last client is gone without a word.
     SessionLost,
+    /// Our lock was taken away with its folder, and another daemon has the new one.
+    Replaced,
 }
 
 impl End {
@@ -67,6 +69,7 @@ impl End {
             Self::RootGone => "the folder is gone",
             Self::NoSession => "no session is left",
             Self::SessionLost => "the client is gone without a word",
+            Self::Replaced => "another daemon watches",
         }
     }
 }
@@ -147,6 +150,12 @@ impl Pipeline {
         self.nudged = Some(now.awake);
     }
 
+    /// Takes note that nothing could be written at `now`. What hooks saw meanwhile could not be written either, so
+    /// nothing is judged before a whole tick has passed in which they could.
+    pub fn note_unwritable(&mut self, now: Moment) {
+        self.settling = self.settling.max(now.awake + 2 * self.policy.daemon.tick);
+    }
+
     /// Judges a look.
     pub fn step(&mut self, sight: &Sight, ledger: &Ledger, now: Moment) -> Step {
         self.settle(now);
@@ -196,7 +205,7 @@ impl Pipeline {
         let tick = self.policy.daemon.tick;
         let late = now.awake_since(last).saturating_sub(nap) > tick.max(JUMP);
         if late || now.slept_since(last) > JUMP || now.stepped_since(last) > JUMP {
-            self.settling = now.awake + tick;
+            self.settling = self.settling.max(now.awake + tick);
         }
     }
 

@@ -16,7 +16,7 @@ use crate::model::wording::report;
 use crate::store::beacon::{self, Beacon};
 use crate::store::file::{FileError, chain};
 use crate::store::journal::{self, Follower, ROTATE_AT};
-use crate::store::pid_file;
+use crate::store::{activity_file, lock, pid_file};
 use crate::store::root::Root;
 use crate::store::settings::mode_word;
 use crate::system::alert::Report;
@@ -26,7 +26,7 @@ use crate::system::process::{Identity, boot_id};
 /// One root in the daemon's care.
 pub struct Post {
     root: Root,
-    _lock: File,
+    lock: File,
     pipeline: Pipeline,
     follower: Follower,
     memo: Memo,
@@ -58,6 +58,7 @@ impl Post {
     /// The pid file cannot be written: the daemon must not run untracked.
     pub fn open(root: Root, lock: File, policy: Policy, stays: bool, now: Moment) -> Result<Self, FileError> {
         pid_file::store(&root, pid_file::DAEMON, std::process::id())?;
+        activity_file::prepare_unstored(&root);
         let own = Identity::own();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let beacon = Beacon {
@@ -74,7 +75,7 @@ impl Post {
         let pipeline = Pipeline::new(policy, stays, now);
         Ok(Self {
             root,
-            _lock: lock,
+            lock,
             pipeline,
             follower: Follower::default(),
             memo: Memo::default(),
@@ -125,6 +126,9 @@ impl Post {
     /// Looks, judges, acts.
     pub fn look(&mut self, watching: &str) -> Look {
         let now = clock::now();
+        if !self.keep_lock() {
+            return Look { nap: Duration::ZERO, end: Some(End::Replaced), reports: Vec::new() };
+        }
         let mut sight = Sight::of(&self.root, &mut self.memo);
         self.mind_the_ears(&sight);
         let mut events = follow(&mut self.follower, &self.root, &mut sight);
@@ -158,6 +162,26 @@ impl Post {
         self.log(&step, faults);
         self.keep_beacon(&step, watching, now);
         Look { nap: step.nap, end, reports }
+    }
+
+    /// Somebody may have taken our folder away, and the lock with it: then it is made and locked anew, or hooks would
+    /// start a second daemon beside us. Returns false if another daemon was faster.
+    fn keep_lock(&mut self) -> bool {
+        let path = self.root.daemon_lock();
+        if lock::is_at(&self.lock, &path) || !self.root.kiln().is_dir() || self.root.prepare().is_err() {
+            return true;
+        }
+        match lock::acquire(&path, Duration::ZERO) {
+            Ok(Some(lock)) => self.lock = lock,
+            Ok(None) => return false,
+            Err(_) => return true,
+        }
+        warn!(root = self.root.display(), "the folder of the lock was made again");
+        pid_file::store(&self.root, pid_file::DAEMON, std::process::id()).ok();
+        activity_file::prepare_unstored(&self.root);
+        // What it says is due at once: hooks look for it.
+        self.beacon.last_tick_awake_ms = 0;
+        true
     }
 
     /// Counts looks that find a new stamp although nothing was heard.
@@ -203,7 +227,13 @@ impl Post {
                 (Effect::Escalate { nudges, cause, .. }, Ok(Outcome::Done)) => {
                     warn!(root = self.root.display(), nudges, cause, "escalated");
                 }
-                (Effect::Escalate { .. }, _) => end = None,
+                (Effect::Escalate { .. }, result) => {
+                    end = None;
+                    if result.is_err() {
+                        self.pipeline.note_unwritable(now);
+                    }
+                }
+                (Effect::Nudge { .. }, Err(_)) => self.pipeline.note_unwritable(now),
                 (Effect::TellPerson(held), _) => {
                     told = Some(format!(
                         "{} has waited for a person since {} ({})",
@@ -241,8 +271,12 @@ impl Post {
             info!(root = self.root.display(), verdict = verdict.0, reason = verdict.1, "judged");
         }
         if faults != self.faults {
-            for fault in &faults {
+            for fault in faults.iter().filter(|fault| !self.faults.contains(fault)) {
                 warn!(root = self.root.display(), fault, "fault");
+            }
+            // A full disk takes no line of the log either: this one is the first that says what was wrong.
+            for fault in self.faults.iter().filter(|fault| !faults.contains(fault)) {
+                info!(root = self.root.display(), fault, "over");
             }
             self.faults = faults;
         }
@@ -283,6 +317,8 @@ impl Post {
             ..next
         };
         if let Err(error) = beacon::store(&self.root, &self.beacon) {
+            beacon::touch(&self.root, now.wall).ok();
+            self.pipeline.note_unwritable(now);
             let fault = chain(&error);
             if !self.faults.contains(&fault) {
                 warn!(root = self.root.display(), fault, "fault");
@@ -298,6 +334,8 @@ impl Post {
             journal::append(&self.root, &[event]).ok();
         }
         pid_file::remove_if(&self.root, pid_file::DAEMON, std::process::id());
-        std::fs::remove_file(self.root.in_own("daemon.json")).ok();
+        if beacon::load(&self.root).is_none_or(|beacon| beacon.pid == self.beacon.pid) {
+            std::fs::remove_file(self.root.in_own("daemon.json")).ok();
+        }
     }
 }

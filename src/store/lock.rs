@@ -5,7 +5,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -67,6 +67,14 @@ pub fn lock(file: &File, kind: Kind, patience: Duration) -> io::Result<bool> {
         thread::sleep(pause);
         waited += pause;
         pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Tells whether the name still leads to this file: whoever takes the folder away takes the lock away.
+pub fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), std::fs::symlink_metadata(path)) {
+        (Ok(mine), Ok(named)) => (mine.dev(), mine.ino()) == (named.dev(), named.ino()),
+        _ => false,
     }
 }
 
