@@ -55,7 +55,9 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
         .filter(|session| session.session_id != scene.event.session && clients::may_live(session))
         .count();
     let is_last = others == 0 && (known || before.is_empty());
-    if is_last && !goes_on {
+    // A daemon that a service manager keeps waits for the next session.
+    let stays = launch::stays(&scene.root, scene.now);
+    if is_last && !goes_on && !stays {
         launch::ask_to_end(&scene.root);
     }
     if known {
@@ -65,5 +67,5 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
     if !is_last || goes_on {
         return Ok(());
     }
-    transient::remove_all(&scene.root, activity_file::hold(&scene.root, HURRY).ok())
+    transient::remove_all(&scene.root, activity_file::hold(&scene.root, HURRY).ok(), stays)
 }

@@ -7,13 +7,16 @@ use super::file::FileError;
 use super::root::Root;
 use super::{pending, pid_file, sessions};
 
-/// Removes pid files, bridge files, the beacon and whatever is staged. Returns the first thing that would not go.
+/// Removes pid files, bridge files, the beacon and whatever is staged, but for the marks of a daemon that stays.
+/// Returns the first thing that would not go.
 ///
 /// # Errors
 /// A staged message is there and stays there.
-pub fn remove(root: &Root) -> Result<(), FileError> {
-    for path in [root.in_tmp(pid_file::DAEMON), root.in_tmp(pid_file::BRIDGE), root.in_own("daemon.json")] {
-        fs::remove_file(path).ok();
+pub fn remove(root: &Root, daemon_stays: bool) -> Result<(), FileError> {
+    fs::remove_file(root.in_tmp(pid_file::BRIDGE)).ok();
+    if !daemon_stays {
+        fs::remove_file(root.in_tmp(pid_file::DAEMON)).ok();
+        fs::remove_file(root.in_own("daemon.json")).ok();
     }
     fs::remove_dir_all(root.in_own("bridges")).ok();
     pending::withdraw(root, |_| true).map(|_| ())
@@ -24,8 +27,8 @@ pub fn remove(root: &Root) -> Result<(), FileError> {
 ///
 /// # Errors
 /// A file is there and stays there.
-pub fn remove_all(root: &Root, held: Option<Held<'_>>) -> Result<(), FileError> {
-    let rest = remove(root);
+pub fn remove_all(root: &Root, held: Option<Held<'_>>, daemon_stays: bool) -> Result<(), FileError> {
+    let rest = remove(root, daemon_stays);
     sessions::clear(root);
     super::file::remove(&root.activity())?;
     drop(held);

@@ -179,6 +179,11 @@ fn identity(beacon: &Beacon) -> Identity {
     Identity { pid: beacon.pid, start_time }
 }
 
+/// Tells whether a root's daemon lives and waits for the next pipeline instead of ending with this one.
+pub fn stays(root: &Root, now: Moment) -> bool {
+    matches!(look(root, now), Daemon::Running(Some(beacon)) if beacon.stays)
+}
+
 /// Asks a root's daemon to end. Returns the handle to wait on; none = there is no daemon to ask.
 pub fn ask_to_end(root: &Root) -> Option<super::process::Handle> {
     if !lock::is_held(&root.daemon_lock()) {
