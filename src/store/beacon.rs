@@ -94,7 +94,8 @@ pub fn touch(root: &Root, now: Millis) -> Result<(), FileError> {
 pub fn load(root: &Root) -> Option<Beacon> {
     let path = root.in_own("daemon.json");
     let mut beacon: Beacon = serde_json::from_slice(&read_own(&path, 64 * 1024).ok()??).ok()?;
-    let touched = path.symlink_metadata().map_or(0, |meta| meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000);
+    let touched =
+        path.symlink_metadata().map_or(0, |meta| meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000);
     beacon.touched = Some(touched).filter(|touched| *touched > beacon.last_tick + APART);
     Some(beacon)
 }

@@ -1,1 +1,5 @@
-fn main() {}
+//! Integration tests: the real binary, real processes, scratch folders.
+#![allow(clippy::unwrap_used)]
+
+mod field;
+mod world;
