@@ -3,10 +3,10 @@
 
 use memchr::memmem;
 
-use super::activity_file::Held;
+use super::activity_file::{self, Held};
 use super::file::{FileError, chain};
 use super::root::Root;
-use super::{activity_file, flag_file, journal, pending, state_file};
+use super::{flag_file, journal, pending, state_file};
 use crate::model::event::{Event, What};
 use crate::model::moment::Millis;
 use crate::model::wording::{clock, recovery_note};
@@ -26,7 +26,8 @@ pub enum Note {
 /// The counters could not be stored or the flag not removed; then it still lies there.
 pub fn recover(root: &Root, held: &Held<'_>, by: &str, note: Note, at: Millis) -> Result<bool, FileError> {
     let Some(flag) = flag_file::load(root) else { return Ok(false) };
-    // Where no work was ever seen there is nothing to reset: a file of zeros would read as silence since 1970.
+    // Where a session's end took the activity away there is nothing to reset, and none is made up: a stamp of 0
+    // would read as a silence of decades, and the new session would be nudged before its first prompt.
     if let Some(mut loaded) = activity_file::load(root) {
         loaded.activity.reset_nudges();
         held.store(&mut loaded)?;

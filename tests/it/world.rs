@@ -219,12 +219,6 @@ impl World {
         })
     }
 
-    /// Waits until this process has ended.
-    #[track_caller]
-    pub(crate) fn gone(&self, daemon: Identity) {
-        eventually("the process ends", || !daemon.is_alive());
-    }
-
     // -- files --------------------------------------------------------------------------------------------------
 
     pub(crate) fn backdate(&self, past: &Past) {
@@ -423,6 +417,12 @@ pub(crate) fn eventually_some<T>(what: &str, mut find: impl FnMut() -> Option<T>
         assert!(clock::now().awake_since(began) < LIMIT, "not within {LIMIT:?}: {what}");
         thread::sleep(PAUSE);
     }
+}
+
+/// Waits until this process has ended.
+#[track_caller]
+pub(crate) fn gone(process: Identity) {
+    eventually("the process ends", || !process.is_alive());
 }
 
 /// Sends a signal to exactly this process.
