@@ -156,6 +156,11 @@ impl Pipeline {
         self.settling = self.settling.max(now.awake + 2 * self.policy.daemon.tick);
     }
 
+    /// Takes note that the sessions' files were taken away: that none is left does not mean that they ended.
+    pub fn forget_sessions(&mut self) {
+        self.had_sessions = false;
+    }
+
     /// Judges a look.
     pub fn step(&mut self, sight: &Sight, ledger: &Ledger, now: Moment) -> Step {
         self.settle(now);

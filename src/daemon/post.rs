@@ -176,6 +176,7 @@ impl Post {
             Ok(None) => return false,
             Err(_) => return true,
         }
+        self.pipeline.forget_sessions();
         warn!(root = self.root.display(), "the folder of the lock was made again");
         pid_file::store(&self.root, pid_file::DAEMON, std::process::id()).ok();
         activity_file::prepare_unstored(&self.root);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use watchdog::model::event::What;
 
 use super::{Timed, status};
-use crate::world::{Past, Ran, World, client, eventually, finish, launch_with, listing};
+use crate::world::{Past, Ran, World, client, eventually, finish, gone, launch_with, listing};
 
 #[test]
 fn f01_a_bridge_without_a_pipeline_ends_at_once_without_a_word() {
@@ -80,7 +80,7 @@ fn f02_the_daemon_ends_although_the_hook_is_killed_right_after_it_asked() {
         let again = world.begin();
         assert!(again == daemon || !daemon.is_alive());
         assert_eq!(world.hook(&serde_json::from_str::<Value>(&end).unwrap()), Ran::silence());
-        world.gone(again);
+        gone(again);
     }
 }
 
@@ -113,7 +113,7 @@ fn f02_a_client_that_dies_without_a_word_leaves_a_flag_and_takes_the_daemon_with
         Ran::silence()
     );
     other.kill();
-    world.gone(daemon);
+    gone(daemon);
     assert_eq!(world.flag().unwrap()["cause"], "session_lost");
     assert_eq!(status(&world)["sessions"], json!({"living": [], "dead": []}));
 }
@@ -134,7 +134,7 @@ fn f02_a_stalled_pipeline_without_any_end_is_flagged_and_then_left() {
             !daemon.is_alive() || world.beacon().is_some_and(|beacon| beacon.reason == "debounce")
         });
     }
-    world.gone(daemon);
+    gone(daemon);
     assert_eq!(world.flag().unwrap()["cause"], "no_recovery");
 }
 

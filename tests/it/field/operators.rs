@@ -6,7 +6,7 @@ use serde_json::json;
 use watchdog::model::event::What;
 
 use super::{OFTEN, Timed};
-use crate::world::{Past, eventually, eventually_some};
+use crate::world::{Past, eventually, eventually_some, gone};
 
 const MINUTE: i64 = 60;
 
@@ -234,7 +234,7 @@ fn f38_nobody_reads_three_nudges_then_the_flag_then_silence() {
         world.nudge(n);
         world.pass(11 * MINUTE);
     }
-    world.gone(daemon);
+    gone(daemon);
     assert_eq!(world.flag().unwrap()["nudge_count"], 3);
     // Whoever starts a daemon beside the flag gets one that keeps quiet.
     assert_eq!(world.run(&["start"]).code, 0);
@@ -284,7 +284,7 @@ fn f38_a_flag_is_cleared_by_work_that_goes_on_and_the_next_stall_is_seen() {
         world.nudge(n);
         world.pass(11 * MINUTE);
     }
-    world.gone(daemon);
+    gone(daemon);
     let start = world.hook(&world.event("SessionStart", &json!({"source": "resume"})));
     assert_eq!(start.code, 0);
     assert_eq!(world.flag(), None);
@@ -317,7 +317,7 @@ fn f38_a_new_daemon_goes_on_with_the_episode_of_the_old_one() {
     world.pass(6 * MINUTE);
     world.nudge(1);
     crate::world::signal(daemon, rustix::process::Signal::KILL);
-    world.gone(daemon);
+    gone(daemon);
     assert_eq!(world.run(&["start"]).code, 0);
     world.daemon();
     assert_eq!(world.judged().reason, "debounce");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use watchdog::model::event::What;
 
 use super::{Timed, status};
-use crate::world::{Past, Ran, World, client, eventually, read_json};
+use crate::world::{Past, Ran, World, client, eventually, gone, read_json};
 
 const MINUTE: i64 = 60;
 
@@ -111,7 +111,7 @@ fn f12_a_wake_that_starts_nothing_leaves_the_stall_open_up_to_the_flag() {
         world.nudge(n);
     }
     world.pass(11 * MINUTE);
-    world.gone(daemon);
+    gone(daemon);
     assert_eq!(world.flag().unwrap()["nudge_count"], 3);
     assert_eq!(world.count(|what| matches!(what, What::Resumed)), 0);
 }
@@ -164,7 +164,7 @@ fn f13_only_the_last_session_that_began_here_ends_the_watching() {
     world.hook(&world.event("SessionEnd", &json!({"reason": "prompt_input_exit"})));
     assert_eq!(world.daemon(), daemon);
     by(&second, Some("L2"), "SessionEnd", "prompt_input_exit");
-    world.gone(daemon);
+    gone(daemon);
     assert!(!world.root.activity().exists());
 }
 
