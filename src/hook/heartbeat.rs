@@ -23,6 +23,7 @@ pub(super) fn beat<T>(scene: &Scene, change: impl FnOnce(&mut Activity) -> T) ->
     let held = match activity_file::hold(&scene.root, PATIENCE) {
         Ok(held) => held,
         Err(error) => {
+            mark(scene);
             scene.journal(std::slice::from_ref(&scene.event));
             return Err(error);
         }
@@ -39,12 +40,22 @@ pub(super) fn beat<T>(scene: &Scene, change: impl FnOnce(&mut Activity) -> T) ->
     }
     let result = change(&mut loaded.activity);
     let stored = held.store(&mut loaded);
-    if stored.is_ok() && resumes {
+    if stored.is_err() {
+        mark(scene);
+    } else if resumes {
         events.extend(resumed(scene));
     }
     let journalled = journal::append(&scene.root, &events);
     drop(held);
     stored.and(journalled).map(|()| result)
+}
+
+/// Work that could not be stored must not be taken for silence later on. A teammate that goes idle is none here: a
+/// chain of them must not look alive for ever.
+fn mark(scene: &Scene) {
+    if scene.event.is_work() && !matches!(scene.event.what, What::Idle { .. }) {
+        activity_file::note_unstored(&scene.root, scene.now.seconds()).ok();
+    }
 }
 
 /// Work is seen for the first time since the last nudge. A teammate that goes idle after another that did is no

@@ -193,6 +193,26 @@ fn explain_symlink(error: io::Error) -> io::Error {
     error
 }
 
+/// Less room than this and whole files cannot be replaced.
+const LITTLE: u64 = 64 * 1024;
+
+/// Says what keeps files in a folder from being written, for those who only look: no space, no inode, read-only.
+pub fn obstacle(folder: &Path) -> Option<String> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let at = folder.display();
+    if disk.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
+        return Some(format!("cannot write in {at}: it is mounted read-only; mount it read-write"));
+    }
+    if disk.f_blocks > 0 && free < LITTLE {
+        return Some(format!("cannot write in {at}: {free} bytes are left on its disk; free some space"));
+    }
+    if disk.f_files > 0 && disk.f_favail == 0 {
+        return Some(format!("cannot write in {at}: no inode is left on its disk; remove some files"));
+    }
+    None
+}
+
 /// Prints an error with its causes on one line.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut line = error.to_string();

@@ -130,9 +130,11 @@ fn outside_an_active_pipeline_it_does_not_wait() {
     assert_eq!(finish(command, payload.as_bytes()), Ran::silence());
 }
 
+type End = fn(&World);
+
 #[test]
 fn the_end_of_the_pipeline_ends_it() {
-    let ends: [(&str, fn(&World)); 4] = [
+    let ends: [(&str, End); 4] = [
         ("complete", |world| world.stage("complete")),
         ("no STATE.md", |world| fs::remove_file(world.root.state()).unwrap()),
         ("no .kiln", |world| fs::remove_dir_all(world.root.kiln()).unwrap()),

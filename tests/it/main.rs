@@ -6,6 +6,7 @@ mod concurrency;
 mod contract;
 mod docs;
 mod doctor;
+mod field;
 mod home;
 mod install;
 mod lifecycle;
