@@ -27,7 +27,7 @@ fn plugin_without(project: &Project, event: &str, word: &str) {
 
 /// Leaves an idle session to the plugin without one of its handlers, and returns by which way it was woken.
 fn woken_without(event: &str, word: &str) -> Vec<Value> {
-    let project = Project::in_flight(ONE_NUDGE).without_hooks();
+    let project = Project::in_flight_without_hooks(ONE_NUDGE);
     plugin_without(&project, event, word);
     let bin = project.scratch().join("home/.local/bin");
     fs::create_dir_all(&bin).expect("a new folder");
