@@ -71,7 +71,8 @@ pub fn open_own(path: &Path) -> Result<Option<File>, FileError> {
 /// As [`open_own`]; or it is larger than `most`.
 pub fn read_own(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FileError> {
     let Some(file) = open_own(path)? else { return Ok(None) };
-    let mut bytes = Vec::new();
+    // Most of these files are small: one read takes them whole.
+    let mut bytes = Vec::with_capacity(2048);
     file.take(most + 1).read_to_end(&mut bytes).map_err(FileError::of("read", path))?;
     if bytes.len() as u64 > most {
         let error = io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {most} bytes"));
