@@ -158,6 +158,17 @@ impl Pipeline {
         self.nudged = Some(now.awake);
     }
 
+    /// Takes note that nothing could be written at `now`. What hooks saw meanwhile could not be written either, so
+    /// nothing is judged before a whole tick has passed in which they could.
+    pub fn note_unwritable(&mut self, now: Moment) {
+        self.settling = self.settling.max(now.awake + 2 * self.policy.daemon.tick);
+    }
+
+    /// Takes note that the sessions' files were taken away: that none is left does not mean that they ended.
+    pub fn forget_sessions(&mut self) {
+        self.had_sessions = false;
+    }
+
     /// Judges a look.
     pub fn step(&mut self, sight: &Sight, ledger: &Ledger, now: Moment) -> Step {
         self.settle(now);
@@ -207,7 +218,7 @@ impl Pipeline {
         let tick = self.policy.daemon.tick;
         let late = now.awake_since(last).saturating_sub(nap) > tick.max(JUMP);
         if late || now.slept_since(last) > JUMP || now.stepped_since(last) > JUMP {
-            self.settling = now.awake + tick;
+            self.settling = self.settling.max(now.awake + tick);
         }
     }
 

@@ -17,10 +17,9 @@ use crate::model::wording::report;
 use crate::store::beacon::{self, Beacon};
 use crate::store::file::{FileError, chain};
 use crate::store::journal::{self, Follower, ROTATE_AT};
-use crate::store::lock;
-use crate::store::pid_file;
 use crate::store::root::Root;
 use crate::store::settings::mode_word;
+use crate::store::{activity_file, lock, pid_file};
 use crate::system::alert::Report;
 use crate::system::clock;
 use crate::system::process::{Identity, boot_id};
@@ -60,6 +59,7 @@ impl Post {
     /// The pid file cannot be written: the daemon must not run untracked.
     pub fn open(root: Root, lock: File, policy: Policy, stays: bool, now: Moment) -> Result<Self, FileError> {
         pid_file::store(&root, pid_file::DAEMON, std::process::id())?;
+        activity_file::prepare_unstored(&root);
         let own = Identity::own();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let beacon = Beacon {
@@ -187,6 +187,8 @@ impl Post {
         self.root.prepare()?;
         let Some(lock) = lock::acquire(path, Duration::ZERO)? else { return Ok(false) };
         self.lock = lock;
+        self.pipeline.forget_sessions();
+        activity_file::prepare_unstored(&self.root);
         // What is not there is due.
         self.beacon.last_tick_awake_ms = 0;
         pid_file::store(&self.root, pid_file::DAEMON, std::process::id())?;
@@ -236,7 +238,13 @@ impl Post {
                 (Effect::Escalate { nudges, cause, .. }, Ok(Outcome::Done)) => {
                     warn!(root = self.root.display(), nudges, cause, "escalated");
                 }
-                (Effect::Escalate { .. }, _) => end = None,
+                (Effect::Escalate { .. }, result) => {
+                    end = None;
+                    if result.is_err() {
+                        self.pipeline.note_unwritable(now);
+                    }
+                }
+                (Effect::Nudge { .. }, Err(_)) => self.pipeline.note_unwritable(now),
                 (Effect::TellPerson(held), _) => {
                     told = Some(format!(
                         "{} has waited for a person since {} ({})",
@@ -274,8 +282,12 @@ impl Post {
             info!(root = self.root.display(), verdict = verdict.0, reason = verdict.1, "judged");
         }
         if faults != self.faults {
-            for fault in &faults {
+            for fault in faults.iter().filter(|fault| !self.faults.contains(fault)) {
                 warn!(root = self.root.display(), fault, "fault");
+            }
+            // A full disk takes no line of the log either: this one is the first that says what was wrong.
+            for fault in self.faults.iter().filter(|fault| !faults.contains(fault)) {
+                info!(root = self.root.display(), fault, "over");
             }
             self.faults = faults;
         }
@@ -316,6 +328,8 @@ impl Post {
             ..next
         };
         if let Err(error) = beacon::store(&self.root, &self.beacon) {
+            beacon::touch(&self.root, now.wall).ok();
+            self.pipeline.note_unwritable(now);
             let fault = chain(&error);
             if !self.faults.contains(&fault) {
                 warn!(root = self.root.display(), fault, "fault");

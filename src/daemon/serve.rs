@@ -117,10 +117,10 @@ impl Daemon {
         let posts: Vec<&Post> = self.posts.iter().flatten().collect();
         match posts.as_slice() {
             [] => "no root is left".to_owned(),
-            [post] => format!("{} ({})", post.verdict(), self.watch.words()),
+            [post] => format!("{} ({})", post.verdict(), self.watch.words(0)),
             posts => {
                 let loud = posts.iter().filter(|post| !post.is_quiet()).count();
-                format!("{} roots, {loud} of them stalled ({})", posts.len(), self.watch.words())
+                format!("{} roots, {loud} of them stalled ({})", posts.len(), self.watch.words(0))
             }
         }
     }
@@ -140,9 +140,10 @@ impl Daemon {
     /// thread died, or the file system sends nothing): it is made anew once, and from then on the tick serves.
     fn mind_the_watch(&mut self, place: usize) {
         self.watch.refresh(&self.roots);
-        if self.posts[place].as_ref().is_some_and(Post::is_unheard) && self.watch.words() == "inotify" {
-            self.watch = Watch::new(&self.roots, &self.hints);
-            self.watch.is_deaf();
+        let unheard = self.posts[place].as_ref().is_some_and(Post::is_unheard);
+        if unheard && self.watch.words(place) == "inotify" {
+            self.watch.renew(&self.roots, &self.hints);
+            self.watch.set_deaf(place, true);
             warn!("changes were found of which no event told: polling as well");
         }
     }
@@ -178,7 +179,7 @@ impl World for Daemon {
 
     fn look(&mut self, place: usize) -> Option<Duration> {
         self.mind_the_watch(place);
-        let words = self.watch.words();
+        let words = self.watch.words(place);
         let post = self.posts[place].as_mut()?;
         let look = post.look(&words);
         for report in look.reports {
@@ -204,6 +205,7 @@ impl World for Daemon {
     }
 
     fn heard(&mut self, place: usize) {
+        self.watch.set_deaf(place, false);
         if let Some(post) = &mut self.posts[place] {
             post.hear();
         }

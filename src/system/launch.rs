@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use super::process::{Identity, boot_id};
 use super::ready::READY;
-use crate::model::moment::Moment;
+use crate::model::moment::{Moment, duration};
 use crate::store::beacon::{self, Beacon};
 use crate::store::file::{FileError, chain};
 use crate::store::lock;
@@ -102,9 +102,11 @@ pub fn look(root: &Root, now: Moment) -> Daemon {
     }
 }
 
-/// Returns the awake time since a daemon's last tick.
+/// Returns the awake time since a daemon's last tick; of one that cannot store its beacon, the time since it last
+/// said that it lives.
 pub fn silence(beacon: &Beacon, now: Moment) -> Duration {
-    now.awake.saturating_sub(Duration::from_millis(beacon.last_tick_awake_ms))
+    let awake = now.awake.saturating_sub(Duration::from_millis(beacon.last_tick_awake_ms));
+    beacon.touched.map_or(awake, |touched| awake.min(duration(now.wall - touched)))
 }
 
 /// Three ticks and a margin for slow machines.

@@ -1,6 +1,11 @@
-//! The whole, by the real program.
+//! The whole, by the real program: real processes, scratch folders.
 #![allow(clippy::unwrap_used)]
 
+mod contract;
+mod docs;
 mod doctor;
+mod field;
 mod home;
 mod install;
+mod plugin;
+mod world;

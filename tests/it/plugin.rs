@@ -44,7 +44,8 @@ fn the_plugin_does_nothing_where_the_binary_is_missing() {
         .env("WATCHDOG_BIN", folder.path())
         .output()
         .expect("the wrapper runs");
-    let elsewhere = ["/usr/local/bin/watchdog", "/usr/bin/watchdog"].iter().any(|path| Path::new(path).exists());
+    let elsewhere =
+        ["/usr/local/bin/watchdog", "/usr/bin/watchdog"].iter().any(|path| Path::new(path).exists());
     assert!(elsewhere || (ran.status.success() && ran.stdout.is_empty() && ran.stderr.is_empty()), "{ran:?}");
 }
 

@@ -211,6 +211,7 @@ fn a_daemon_is_judged_by_its_lock_and_its_beacon() {
     };
     let with = |beacon: &Beacon| -> Result<String, FileError> {
         beacon::store(&root, beacon)?;
+        beacon::touch(&root, beacon.last_tick)?;
         let text = tree.project().replace(&own.pid.to_string(), "PID");
         Ok(text[text.find("daemon:").unwrap() - 2..].trim_end().to_owned())
     };
