@@ -162,7 +162,7 @@ impl Pipeline {
     pub fn step(&mut self, sight: &Sight, ledger: &Ledger, now: Moment) -> Step {
         self.settle(now);
         if let Some(activity) = &sight.activity {
-            self.memory.see(activity, now);
+            self.memory.see(activity, ledger, now);
         }
         let settling = self.settling.checked_sub(now.awake).filter(|left| !left.is_zero());
         let verdict =

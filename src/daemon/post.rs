@@ -290,7 +290,7 @@ impl Post {
         };
         let awake = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let seen = |seen: Option<crate::model::stall::Seen>| {
-            seen.map(|seen| (seen.stamp, awake(seen.awake), seen.changed))
+            seen.map(|seen| (seen.stamp, awake(seen.awake), awake(seen.before)))
         };
         let memory = self.pipeline.memory();
         let next = Beacon {
