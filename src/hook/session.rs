@@ -56,8 +56,7 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
         .count();
     let is_last = others == 0 && (known || before.is_empty());
     // A daemon that a service manager keeps waits for the next session.
-    let stays = launch::stays(&scene.root, scene.now);
-    if is_last && !goes_on && !stays {
+    if is_last && !goes_on && !launch::stays(&scene.root, scene.now) {
         launch::ask_to_end(&scene.root);
     }
     if known {
@@ -67,5 +66,5 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
     if !is_last || goes_on {
         return Ok(());
     }
-    transient::remove_all(&scene.root, activity_file::hold(&scene.root, HURRY).ok(), stays)
+    transient::remove_all(&scene.root, activity_file::hold(&scene.root, HURRY).ok())
 }

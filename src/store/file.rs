@@ -4,8 +4,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::OFlags;
+
+use super::lock::{self, Kind};
 
 /// A file could not be read, replaced or removed.
 #[derive(Debug, thiserror::Error)]
@@ -80,10 +83,14 @@ pub fn read_own(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FileError> {
     Ok(Some(bytes))
 }
 
+/// How often, and how long each time, a writer waits for others that replace the same file.
+const TRIES: u32 = 200;
+const PATIENCE: Duration = Duration::from_millis(20);
+
 /// Replaces `path` by a file of these bytes: readers see the old or the new, whole.
 ///
 /// The new file is written in `temp_dir` first, under a name that depends on the target alone, so that what a
-/// killed writer left behind is used up by the next. Writers of one target exclude each other by a lock.
+/// killed writer left behind is used up by the next. Writers of one target take turns.
 ///
 /// # Errors
 /// The bytes could not be written or the name could not be given; then `path` is as it was.
@@ -107,7 +114,8 @@ pub fn replace(
 }
 
 fn replace_through(temp: &Path, path: &Path, bytes: &[u8], access: Access, durable: bool) -> io::Result<()> {
-    let result = write_new(temp, bytes, access, durable).and_then(|()| fs::rename(temp, path));
+    let mut file = open_temp(temp, access)?;
+    let result = fill(&mut file, bytes, durable).and_then(|()| fs::rename(temp, path));
     if result.is_err() {
         fs::remove_file(temp).ok();
     } else if durable && let Some(folder) = path.parent() {
@@ -116,18 +124,42 @@ fn replace_through(temp: &Path, path: &Path, bytes: &[u8], access: Access, durab
     result
 }
 
-fn write_new(temp: &Path, bytes: &[u8], access: Access, durable: bool) -> io::Result<()> {
+/// Opens the temporary file for this writer alone: two that share it would publish each other's halves. Whoever waited
+/// for it finds the name gone with the other's rename, and makes a file of its own.
+fn open_temp(temp: &Path, access: Access) -> io::Result<File> {
+    for _ in 0..TRIES {
+        let file = open_new(temp, access)?;
+        let meta = file.metadata()?;
+        if !meta.is_file() || meta.uid() != euid() {
+            fs::remove_file(temp)?;
+            continue;
+        }
+        if lock::lock(&file, Kind::Exclusive, PATIENCE)? && lock::is_at(&file, temp) {
+            return Ok(file);
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::TimedOut,
+        "another process is replacing it and does not come to an end",
+    ))
+}
+
+fn open_new(temp: &Path, access: Access) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    let flags = OFlags::NOFOLLOW.bits().cast_signed();
-    options.write(true).create(true).truncate(true).mode(access.mode()).custom_flags(flags);
-    let mut file = match options.open(temp) {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    options.write(true).create(true).truncate(false).mode(access.mode()).custom_flags(flags);
+    match options.open(temp) {
         // A planted link or a file of another user: take it away, then make our own.
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             fs::remove_file(temp).map_err(|_| error)?;
-            options.open(temp)?
+            options.open(temp)
         }
-        other => other?,
-    };
+        other => other,
+    }
+}
+
+fn fill(file: &mut File, bytes: &[u8], durable: bool) -> io::Result<()> {
+    file.set_len(0)?;
     file.write_all(bytes)?;
     if durable {
         file.sync_all()?;

@@ -26,7 +26,10 @@ fn bystander(name: &str) -> Running {
 fn comes_and_goes(world: &World) {
     let daemon = world.begin();
     assert_eq!(status(world)["daemon"]["pid"], daemon.pid);
-    assert_eq!(world.hook(&world.event("SessionEnd", &json!({"reason": "prompt_input_exit"}))), Ran::silence());
+    assert_eq!(
+        world.hook(&world.event("SessionEnd", &json!({"reason": "prompt_input_exit"}))),
+        Ran::silence()
+    );
     gone(daemon);
     assert_eq!(world.run(&["start"]).code, 0);
     let daemon = world.daemon();
@@ -57,7 +60,13 @@ fn f16_a_beacon_that_names_a_stranger_is_worth_nothing() {
     let real = start_time(stranger.pid()).unwrap();
     // The same number with another start, the same process of another boot, and even the very process.
     for (start_time, boot) in [(real + 1, boot_id()), (real, "another boot".to_owned()), (real, boot_id())] {
-        let beacon = beacon::Beacon { pid: stranger.pid(), start_time, boot_id: boot, tick_ms: 50, ..Default::default() };
+        let beacon = beacon::Beacon {
+            pid: stranger.pid(),
+            start_time,
+            boot_id: boot,
+            tick_ms: 50,
+            ..Default::default()
+        };
         beacon::store(&world.root, &beacon).unwrap();
         fs::write(world.root.in_tmp("watchdog.pid"), format!("{}\n", stranger.pid())).unwrap();
         assert_eq!(status(&world)["daemon"]["state"], "none");
@@ -81,7 +90,8 @@ fn f16_a_pid_that_another_roots_daemon_has_got_is_left_alone() {
 
 #[test]
 fn f16_whatever_the_pid_file_holds_a_daemon_runs_and_nothing_else_is_signalled() {
-    let texts = ["", "abc", "-1", "0", "1", "4294967295", "99999999999999999999", "\n17\n", "1 2", "\u{0}\u{0}"];
+    let texts =
+        ["", "abc", "-1", "0", "1", "4294967295", "99999999999999999999", "\n17\n", "1 2", "\u{0}\u{0}"];
     let world = World::new("build");
     let path = world.root.in_tmp("watchdog.pid");
     for text in texts {
@@ -107,11 +117,14 @@ fn f22_every_way_of_replacing_a_file_is_seen() {
     // from tick to tick, so the journal's stage and the nudge tell what it looked at.
     for round in 0..10 {
         world.stage(&format!("stage-{round}"));
-        let is_seen = |what: &What| matches!(what, What::Stage { stage } if *stage == format!("stage-{round}"));
+        let is_seen =
+            |what: &What| matches!(what, What::Stage { stage } if *stage == format!("stage-{round}"));
         eventually("the stage is seen", || world.count(is_seen) == 1);
     }
     fs::remove_file(world.root.state()).unwrap();
-    eventually("the end is seen", || world.count(|what| matches!(what, What::Stage { stage } if stage.is_empty())) == 1);
+    eventually("the end is seen", || {
+        world.count(|what| matches!(what, What::Stage { stage } if stage.is_empty())) == 1
+    });
     fs::write(world.root.state(), "- **stage**: build\n").unwrap();
     eventually("a file written in place is seen", || {
         world.count(|what| matches!(what, What::Stage { stage } if stage == "build")) == 2
@@ -217,7 +230,9 @@ fn f23_a_stuck_daemon_is_told_from_a_living_one_and_replaced() {
     let stuck = world.begin();
     signal(stuck, Signal::STOP);
     // Its tick and the margin for slow machines have to pass.
-    eventually_some("it is seen to be stuck", || (status(&world)["daemon"]["state"] == "stuck").then_some(()));
+    eventually_some("it is seen to be stuck", || {
+        (status(&world)["daemon"]["state"] == "stuck").then_some(())
+    });
     let shown = world.run(&["status"]);
     assert_eq!(shown.code, 3);
     assert!(shown.out.contains("NOT WATCHED") && shown.out.contains("has not ticked for"), "{}", shown.out);

@@ -79,7 +79,10 @@ fn f18_a_child_that_a_notifier_leaves_behind_holds_no_lock() {
     let world = Timed::new("build");
     let left = world.beside("left").join("pid");
     let script = format!("sleep 600 </dev/null >/dev/null 2>&1 & echo $! > {}", left.display());
-    world.settings(&format!("{}[[alert]]\non = [\"nudge\"]\nrun = [\"sh\", \"-c\", {script:?}]\n", super::OFTEN));
+    world.settings(&format!(
+        "{}[[alert]]\non = [\"nudge\"]\nrun = [\"sh\", \"-c\", {script:?}]\n",
+        super::OFTEN
+    ));
     let daemon = world.begin();
     world.does("PostToolUse", &json!({"tool_name": "Read", "tool_use_id": "t"}));
     world.pass(360);
@@ -207,13 +210,12 @@ fn f34_a_daemon_in_the_background_ticks_ends_when_asked_and_leaves_no_zombie() {
     let daemon = world.begin();
     let first = world.beacon().unwrap().last_tick_awake_ms;
     eventually("it ticks", || world.beacon().unwrap().last_tick_awake_ms > first);
-    let events: Vec<_> = (0..100)
-        .map(|n| watchdog::model::event::Event::of_root(n, What::Resumed))
-        .collect();
+    let events: Vec<_> = (0..100).map(|n| watchdog::model::event::Event::of_root(n, What::Resumed)).collect();
     let ticked = world.beacon().unwrap().last_tick_awake_ms;
     watchdog::store::journal::append(&world.root, &events).unwrap();
     eventually("all notifiers are reaped", || {
-        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", daemon.pid)).unwrap_or_default();
+        let children =
+            fs::read_to_string(format!("/proc/{0}/task/{0}/children", daemon.pid)).unwrap_or_default();
         let looked = world.beacon().unwrap().last_tick_awake_ms > ticked + 400;
         looked && children.trim().is_empty()
     });
