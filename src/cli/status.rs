@@ -245,11 +245,11 @@ impl View {
 /// What the daemon remembers of the stamps, as far as it is still about them.
 fn memory(beacon: Option<&Beacon>, activity: i64, nudge: i64) -> Memory {
     let Some(beacon) = beacon.filter(|beacon| beacon.boot_id == boot_id()) else { return Memory::default() };
-    let seen = |seen: Option<(i64, u64, bool)>, stamp: i64| {
-        seen.filter(|(known, ..)| *known == stamp).map(|(stamp, awake, changed)| Seen {
+    let seen = |seen: Option<(i64, u64, u64)>, stamp: i64| {
+        seen.filter(|(known, ..)| *known == stamp).map(|(stamp, awake, before)| Seen {
             stamp,
             awake: Duration::from_millis(awake),
-            changed,
+            before: Duration::from_millis(before),
         })
     };
     Memory { activity: seen(beacon.seen_activity, activity), nudge: seen(beacon.seen_nudge, nudge) }

@@ -56,8 +56,10 @@ pub enum End {
     NoSession,
     /// The last client is gone without a word.
     SessionLost,
-    /// Our lock was taken away with its folder, and another daemon has the new one.
-    Replaced,
+    /// The folder was made again, and another daemon watches there by now.
+    Displaced,
+    /// The folder was made again, and we may not write in it.
+    ShutOut,
 }
 
 impl End {
@@ -69,8 +71,14 @@ impl End {
             Self::RootGone => "the folder is gone",
             Self::NoSession => "no session is left",
             Self::SessionLost => "the client is gone without a word",
-            Self::Replaced => "another daemon watches",
+            Self::Displaced => "another daemon watches it by now",
+            Self::ShutOut => "the folder was made again and cannot be written from here",
         }
+    }
+
+    /// Tells whether a service manager should start us again: what we watched may be back by then.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::RootGone | Self::Displaced | Self::ShutOut)
     }
 }
 
@@ -165,7 +173,7 @@ impl Pipeline {
     pub fn step(&mut self, sight: &Sight, ledger: &Ledger, now: Moment) -> Step {
         self.settle(now);
         if let Some(activity) = &sight.activity {
-            self.memory.see(activity, now);
+            self.memory.see(activity, ledger, now);
         }
         let settling = self.settling.checked_sub(now.awake).filter(|left| !left.is_zero());
         let verdict =

@@ -1,6 +1,7 @@
 //! One root in the daemon's care: its lock, its pid file, its beacon, and what is done about each look.
 
 use std::fs::File;
+use std::path::Path;
 use std::time::Duration;
 
 use tracing::{info, warn};
@@ -126,10 +127,10 @@ impl Post {
     /// Looks, judges, acts.
     pub fn look(&mut self, watching: &str) -> Look {
         let now = clock::now();
-        if !self.keep_lock() {
-            return Look { nap: Duration::ZERO, end: Some(End::Replaced), reports: Vec::new() };
-        }
         let mut sight = Sight::of(&self.root, &mut self.memo);
+        if let Some(end) = self.mind_the_lock(&mut sight) {
+            return Look { nap: Duration::ZERO, end: Some(end), reports: Vec::new() };
+        }
         self.mind_the_ears(&sight);
         let mut events = follow(&mut self.follower, &self.root, &mut sight);
         if !std::mem::replace(&mut self.caught_up, true) {
@@ -164,25 +165,34 @@ impl Post {
         Look { nap: step.nap, end, reports }
     }
 
-    /// Somebody may have taken our folder away, and the lock with it: then it is made and locked anew, or hooks would
-    /// start a second daemon beside us. Returns false if another daemon was faster.
-    fn keep_lock(&mut self) -> bool {
+    /// The folder around the lock may have been removed: the lock is taken anew where others look for it, or two
+    /// daemons would watch one root.
+    fn mind_the_lock(&mut self, sight: &mut Sight) -> Option<End> {
         let path = self.root.daemon_lock();
-        if lock::is_at(&self.lock, &path) || !self.root.kiln().is_dir() || self.root.prepare().is_err() {
-            return true;
+        if sight.is_gone || lock::is_in_place(&self.lock, &path) {
+            return None;
         }
-        match lock::acquire(&path, Duration::ZERO) {
-            Ok(Some(lock)) => self.lock = lock,
-            Ok(None) => return false,
-            Err(_) => return true,
+        match self.take_again(&path) {
+            Ok(true) => info!(root = self.root.display(), "watching again, in a folder that was made again"),
+            Ok(false) => return Some(End::Displaced),
+            // In a sandbox of a service manager only a new process can write in the new folder.
+            Err(_) if self.beacon.stays => return Some(End::ShutOut),
+            Err(error) => sight.faults.push(chain(&error)),
         }
+        None
+    }
+
+    /// Returns false if another daemon was faster.
+    fn take_again(&mut self, path: &Path) -> Result<bool, FileError> {
+        self.root.prepare()?;
+        let Some(lock) = lock::acquire(path, Duration::ZERO)? else { return Ok(false) };
+        self.lock = lock;
         self.pipeline.forget_sessions();
-        warn!(root = self.root.display(), "the folder of the lock was made again");
-        pid_file::store(&self.root, pid_file::DAEMON, std::process::id()).ok();
         activity_file::prepare_unstored(&self.root);
-        // What it says is due at once: hooks look for it.
+        // What is not there is due.
         self.beacon.last_tick_awake_ms = 0;
-        true
+        pid_file::store(&self.root, pid_file::DAEMON, std::process::id())?;
+        Ok(true)
     }
 
     /// Counts looks that find a new stamp although nothing was heard.
@@ -292,7 +302,7 @@ impl Post {
         };
         let awake = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let seen = |seen: Option<crate::model::stall::Seen>| {
-            seen.map(|seen| (seen.stamp, awake(seen.awake), seen.changed))
+            seen.map(|seen| (seen.stamp, awake(seen.awake), awake(seen.before)))
         };
         let memory = self.pipeline.memory();
         let next = Beacon {
@@ -335,7 +345,7 @@ impl Post {
             journal::append(&self.root, &[event]).ok();
         }
         pid_file::remove_if(&self.root, pid_file::DAEMON, std::process::id());
-        if beacon::load(&self.root).is_none_or(|beacon| beacon.pid == self.beacon.pid) {
+        if lock::is_in_place(&self.lock, &self.root.daemon_lock()) {
             std::fs::remove_file(self.root.in_own("daemon.json")).ok();
         }
     }

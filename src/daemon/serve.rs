@@ -56,8 +56,9 @@ pub fn serve(orders: &Orders) -> anyhow::Result<()> {
         orders.starter.ready(&daemon.status()).context("cannot let go of the starter")?;
         let stopped = run(&mut daemon, &mut hints, &mut signals).await;
         notify(&[NotifyState::Stopping]);
+        let failure = daemon.failure.take();
         daemon.close(stopped).await;
-        Ok(())
+        failure.map_or(Ok(()), |failure| bail!(failure))
     })
 }
 
@@ -89,6 +90,9 @@ struct Daemon {
     watch: Watch,
     hints: UnboundedSender<Hint>,
     alerts: JoinSet<Vec<String>>,
+    /// We are to stay, and cannot: why.
+    failure: Option<String>,
+    stay: bool,
 }
 
 impl Daemon {
@@ -98,13 +102,14 @@ impl Daemon {
         for root in &orders.roots {
             let config = orders.layers.read(Some(root))?;
             root.prepare()?;
-            let lock = take(root)?;
+            let lock = take(root, orders.stay)?;
             posts.push(Some(Post::open(root.clone(), lock, config.policy, orders.stay, now)?));
             info!(root = root.display(), "watching");
         }
         let watch = Watch::new(&orders.roots, &hints);
         let alerts = JoinSet::new();
-        Ok(Self { roots: orders.roots.clone(), posts, layers: orders.layers.clone(), watch, hints, alerts })
+        let (roots, layers) = (orders.roots.clone(), orders.layers.clone());
+        Ok(Self { roots, posts, layers, watch, hints, alerts, failure: None, stay: orders.stay })
     }
 
     /// One line for systemd and `status`.
@@ -144,8 +149,14 @@ impl Daemon {
     }
 }
 
-/// Takes a root's lock.
-fn take(root: &Root) -> anyhow::Result<File> {
+/// Takes a root's lock. A daemon that stays takes the watch over from one that a hook started: that one would end
+/// with the session, and a service manager would start us again and again until then.
+fn take(root: &Root, stay: bool) -> anyhow::Result<File> {
+    let found = launch::look(root, clock::now());
+    if stay && matches!(&found, launch::Daemon::Running(Some(beacon)) if !beacon.stays) {
+        info!(root = root.display(), "taking the watch over");
+        launch::stop(root);
+    }
     if let Some(lock) = lock::acquire(&root.daemon_lock(), PATIENCE)? {
         return Ok(lock);
     }
@@ -182,6 +193,9 @@ impl World for Daemon {
         }
         if let Some(end) = look.end {
             info!(root = post.root().display(), reason = end.words(), "leaving");
+            if self.stay && end.is_failure() {
+                self.failure = Some(format!("{}: {}", post.root().display(), end.words()));
+            }
             if let Some(post) = self.posts[place].take() {
                 post.close(end.words());
             }

@@ -49,3 +49,6 @@ impl Activity {
         self.active_teammates.keys().map(String::as_str)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -153,9 +153,12 @@ pub fn judge(facts: &Facts<'_>, policy: &Policy, now: Moment) -> Verdict {
     }
     let Some(activity) = facts.activity else { return quiet(Reason::Active, None) };
     // Stamps are whole seconds: what the rule says it will say at a whole second.
-    let later = |more: Duration| Some(now.seconds() * 1000 + millis(more));
+    let later = |more: Duration| Some((now.seconds() * 1000).saturating_add(millis(more)));
     let (verdict, idle) = match rule::ask(activity, stage, facts.times, &policy.rule) {
-        Answer::Exempt => return quiet(Reason::ExemptPhase(stage.to_owned()), None),
+        Answer::Exempt => {
+            let phase = if rule::exempts(stage, &policy.rule) { stage } else { &activity.pipeline_phase };
+            return quiet(Reason::ExemptPhase(phase.to_owned()), None);
+        }
         Answer::Active(more) => return quiet(Reason::Active, later(more)),
         Answer::Debounce(more) => return quiet(Reason::Debounce, later(more)),
         Answer::Nudge(n) => (Verdict::Nudge { n, idle: facts.times.idle }, facts.times.idle),
@@ -166,7 +169,7 @@ pub fn judge(facts: &Facts<'_>, policy: &Policy, now: Moment) -> Verdict {
     };
     debug_assert!(idle > policy.rule.idle_after);
     if let Some(more) = facts.settling {
-        return quiet(Reason::Settling, Some(now.wall + millis(more)));
+        return quiet(Reason::Settling, Some(now.wall.saturating_add(millis(more))));
     }
     held(facts, policy, stage, now.wall).unwrap_or(verdict)
 }
@@ -199,19 +202,18 @@ pub fn person(facts: &Facts<'_>, policy: &Policy, stage: &str) -> Option<(Held, 
         let Asked { since, what, told, .. } = agent.asked.as_ref()?;
         Some((held_by(session, id, agent, what.words(), *since), *told))
     });
-    asked
-        .min_by_key(|(held, _)| held.since)
-        .or_else(|| interactive(facts, policy, stage).map(|held| (held, false)))
+    asked.min_by_key(|(held, _)| held.since).or_else(|| interactive(facts, policy, stage))
 }
 
 /// In an interactive phase a lead whose turn is over waits for its person.
-fn interactive(facts: &Facts<'_>, policy: &Policy, stage: &str) -> Option<Held> {
+fn interactive(facts: &Facts<'_>, policy: &Policy, stage: &str) -> Option<(Held, bool)> {
     if !policy.rule.interactive_phases.iter().any(|phase| phase == stage) {
         return None;
     }
     let session = facts.ledger.lead_session(|id| !facts.dead.contains(id))?;
     let lead = facts.ledger.sessions.get(session)?.agents.get("")?;
-    (lead.state == State::TurnOver).then(|| held_by(session, "", lead, Question::Turn.words(), lead.since))
+    let held = || held_by(session, "", lead, Question::Turn.words(), lead.since);
+    (lead.state == State::TurnOver).then(|| (held(), lead.told))
 }
 
 /// Returns the running tool that explains silence for longest, and until when.
@@ -252,3 +254,6 @@ pub fn name_of(id: &str, agent: &Agent) -> String {
 fn held_by(session: &str, id: &str, agent: &Agent, what: String, since: Millis) -> Held {
     Held { who: name_of(id, agent), session: session.to_owned(), agent: id.to_owned(), what, since }
 }
+
+#[cfg(test)]
+mod tests;

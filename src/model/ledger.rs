@@ -7,10 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::event::{Event, What};
 use super::moment::Millis;
-use super::wait::{ApiHold, Asked, OpenTool, Question};
+use super::wait::{ApiHold, Asked, OpenTool};
 
-/// Ended sessions that are remembered at most, and agents of a session that are gone.
+mod agent;
+mod session;
+
+/// Ended sessions that are remembered at most.
 const REMEMBERED: usize = 16;
+/// Sessions that have not ended, at most: clients that run without a person do not always say that they end.
+const MOST_LIVE: usize = 64;
 
 /// All that the journal tells of one root.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -79,6 +84,9 @@ pub struct Agent {
     /// How often it was told that it is still listed as working, since it last worked.
     #[serde(default)]
     pub idle_told: u32,
+    /// The operator has been told that its next turn waits for a person.
+    #[serde(default)]
+    pub told: bool,
 }
 
 /// What an agent does.
@@ -134,11 +142,11 @@ impl Ledger {
             | What::Unknown => {}
             What::ApiError { error, holds, reset_at } => {
                 self.api_failed(event.at, error, *holds, *reset_at);
-                self.session(event).agent(event).end_turn(event.at);
+                self.in_session(event);
             }
-            _ => self.session(event).apply(event),
+            _ => self.in_session(event),
         }
-        if self.api.is_some() && proves_the_api_answers(event) {
+        if self.api.as_ref().is_some_and(|api| proves_the_api_answers(event, api)) {
             self.api = None;
         }
     }
@@ -206,14 +214,26 @@ impl Ledger {
     fn person_told(&mut self, event: &Event) {
         let session = self.sessions.get_mut(&event.session);
         let agent = session.and_then(|session| session.agents.get_mut(&event.agent));
-        if let Some(asked) = agent.and_then(|agent| agent.asked.as_mut()) {
-            asked.told = true;
+        if let Some(agent) = agent {
+            agent.person_told();
         }
     }
 
     fn api_failed(&mut self, at: Millis, error: &str, holds: bool, reset_at: Option<Millis>) {
-        let failures = self.api.as_ref().map_or(0, |api| api.failures) + 1;
+        let failures = self.api.as_ref().map_or(0, |api| api.failures).saturating_add(1);
         self.api = Some(ApiHold { since: at, error: error.to_owned(), failures, reset_at, holds });
+    }
+
+    /// What comes late of a session that has ended does not begin it anew: it would never end again.
+    fn in_session(&mut self, event: &Event) {
+        if self.has_ended(&event.session) && !matches!(event.what, What::Prompt { .. }) {
+            return;
+        }
+        let is_new = !self.sessions.contains_key(&event.session);
+        self.session(event).apply(event);
+        if is_new {
+            self.forget();
+        }
     }
 
     fn session(&mut self, event: &Event) -> &mut Session {
@@ -227,6 +247,10 @@ impl Ledger {
 
     /// A client has one session at a time: a start ends whatever the same process had before.
     fn start_session(&mut self, event: &Event, source: &str, pid: Option<i32>, entry: &str) {
+        let goes_on = matches!(source, "compact" | "");
+        if !goes_on {
+            self.idle_since = None;
+        }
         for (id, other) in &mut self.sessions {
             if pid.is_some() && other.pid == pid && *id != event.session {
                 other.end(event.at);
@@ -237,8 +261,9 @@ impl Ledger {
         if !entry.is_empty() {
             entry.clone_into(&mut session.entry);
         }
-        if !matches!(source, "compact" | "") {
-            session.agents.remove("");
+        // Whatever agents the session had, they lived in a client or a conversation that is no more.
+        if !goes_on {
+            session.agents.clear();
         }
         self.forget();
     }
@@ -247,172 +272,28 @@ impl Ledger {
         if let Some(session) = self.sessions.get_mut(&event.session) {
             session.end(event.at);
         }
+        self.idle_since = None;
         self.forget();
     }
 
-    /// Keeps the ledger bounded: of the sessions that ended, the latest few are remembered.
+    /// Keeps the ledger bounded: of the sessions that ended, the latest few are remembered, and of the others those
+    /// that were heard of last.
     fn forget(&mut self) {
-        let mut ended: Vec<(Millis, String)> =
-            self.sessions.iter().filter_map(|(id, session)| Some((session.ended?, id.clone()))).collect();
-        ended.sort();
-        for (_, id) in ended.iter().rev().skip(REMEMBERED) {
-            self.sessions.remove(id);
-        }
-    }
-}
-
-impl Session {
-    fn end(&mut self, at: Millis) {
-        self.ended.get_or_insert(at);
-        for agent in self.agents.values_mut() {
-            agent.become_state(State::Gone, at);
-            agent.tools.clear();
-            agent.asked = None;
-        }
-    }
-
-    fn agent(&mut self, event: &Event) -> &mut Agent {
-        let agent = self
-            .agents
-            .entry(event.agent.clone())
-            .or_insert_with(|| Agent { since: event.at, ..Agent::default() });
-        if !event.name.is_empty() {
-            event.name.clone_into(&mut agent.name);
-        }
-        agent.last = event.at;
-        agent
-    }
-
-    fn apply(&mut self, event: &Event) {
-        if let What::Notice { kind } = &event.what {
-            return self.notice(event, kind);
-        }
-        // A stop of an agent that was never seen tells nothing of any agent that was.
-        if matches!(event.what, What::AgentStop)
-            && event.name.is_empty()
-            && !self.agents.contains_key(&event.agent)
-        {
+        if self.sessions.len() <= REMEMBERED {
             return;
         }
-        self.agent(event).apply(event);
-        self.forget();
-    }
-
-    /// A prompt that the client shows without saying whose it is belongs to the agent that asked, else to the lead.
-    fn notice(&mut self, event: &Event, kind: &str) {
-        let what = match kind {
-            "permission_prompt" => Question::Permission(String::new()),
-            "elicitation_dialog" | "elicitation_url_dialog" => Question::Answer,
-            _ => return,
+        let ended = self.sessions.iter().filter_map(|(id, session)| Some((session.ended?, id.clone())));
+        let live = self.live().map(|(id, session)| (session.last(), id.clone()));
+        let too_many = |mut all: Vec<(Millis, String)>, most: usize| {
+            all.sort();
+            all.truncate(all.len().saturating_sub(most));
+            all
         };
-        if self.agents.values().any(|agent| agent.asked.is_some()) {
-            return;
+        let mut forgotten = too_many(ended.collect(), REMEMBERED);
+        forgotten.extend(too_many(live.collect(), MOST_LIVE));
+        for (_, id) in forgotten {
+            self.sessions.remove(&id);
         }
-        let lead =
-            self.agents.entry(String::new()).or_insert_with(|| Agent { since: event.at, ..Agent::default() });
-        lead.ask(event.at, what);
-    }
-
-    fn forget(&mut self) {
-        while self.agents.values().filter(|agent| agent.state != State::Working).count() > 4 * REMEMBERED {
-            let oldest = self
-                .agents
-                .iter()
-                .filter(|(id, agent)| !id.is_empty() && agent.state != State::Working)
-                .min_by_key(|(_, agent)| agent.last)
-                .map(|(id, _)| id.clone());
-            let Some(oldest) = oldest else { return };
-            self.agents.remove(&oldest);
-        }
-    }
-}
-
-impl Agent {
-    fn apply(&mut self, event: &Event) {
-        match &event.what {
-            What::Prompt { .. } | What::AgentStart => {
-                self.end_turn(event.at);
-                self.become_state(State::Working, event.at);
-            }
-            What::ToolStart { tool, id, timeout_ms, .. } => self.start_tool(event.at, tool, id, *timeout_ms),
-            What::ToolEnd { tool, id, .. } => self.end_tool(event.at, tool, id),
-            What::Permission { tool } => self.ask(event.at, Question::Permission(tool.clone())),
-            What::AgentStop | What::TurnEnd => self.end_turn(event.at),
-            What::Idle { told } => {
-                self.end_turn(event.at);
-                self.idle_told += u32::from(*told);
-            }
-            _ => {}
-        }
-    }
-
-    fn become_state(&mut self, state: State, at: Millis) {
-        if self.state != state {
-            self.state = state;
-            self.since = at;
-        }
-    }
-
-    /// No call and no question outlives the turn it came up in.
-    fn end_turn(&mut self, at: Millis) {
-        self.tools.clear();
-        self.asked = None;
-        self.become_state(State::TurnOver, at);
-    }
-
-    fn start_tool(&mut self, at: Millis, tool: &str, id: &str, timeout_ms: Option<u64>) {
-        self.become_state(State::Working, at);
-        self.idle_told = 0;
-        self.answer();
-        self.tools.retain(|open| id.is_empty() || open.id != id);
-        self.tools.push(OpenTool { id: id.to_owned(), tool: tool.to_owned(), since: at, timeout_ms });
-        match tool {
-            "AskUserQuestion" => self.ask(at, Question::Answer),
-            "ExitPlanMode" => self.ask(at, Question::Plan),
-            _ => {}
-        }
-    }
-
-    fn end_tool(&mut self, at: Millis, tool: &str, id: &str) {
-        self.become_state(State::Working, at);
-        self.idle_told = 0;
-        let found = if id.is_empty() {
-            self.tools.iter().rposition(|open| open.tool == tool)
-        } else {
-            self.tools.iter().position(|open| open.id == id)
-        };
-        let ended = found.map(|place| self.tools.remove(place).id);
-        let beside = self.asked.as_ref().is_some_and(|asked| {
-            ended.as_ref().is_some_and(|ended| !ended.is_empty() && asked.beside.contains(ended))
-        });
-        if !beside {
-            self.answer();
-        }
-    }
-
-    /// The agent's next event answers a question; a call that hung on it and has not ended by itself was refused.
-    fn answer(&mut self) {
-        if let Some(asked) = self.asked.take() {
-            self.tools.retain(|open| open.id.is_empty() || open.id != asked.call);
-        }
-    }
-
-    fn ask(&mut self, at: Millis, what: Question) {
-        let place = match &what {
-            Question::Permission(tool) if !tool.is_empty() => {
-                self.tools.iter().rposition(|open| open.tool == *tool)
-            }
-            _ => self.tools.len().checked_sub(1),
-        };
-        let call = place.map(|place| self.tools[place].id.clone()).unwrap_or_default();
-        let what = match (what, place) {
-            (Question::Permission(tool), Some(place)) if tool.is_empty() => {
-                Question::Permission(self.tools[place].tool.clone())
-            }
-            (what, _) => what,
-        };
-        let beside = self.tools.iter().map(|open| open.id.clone()).filter(|id| *id != call).collect();
-        self.asked = Some(Asked { since: at, what, call, beside, told: false });
     }
 }
 
@@ -421,7 +302,18 @@ pub fn is_print_mode(entry: &str) -> bool {
     entry.starts_with("sdk")
 }
 
-/// A tool call or the regular end of a turn can only follow an answer of the API.
-fn proves_the_api_answers(event: &Event) -> bool {
-    matches!(event.what, What::ToolStart { .. } | What::TurnEnd | What::AgentStop)
+/// A tool call of another agent that comes this soon after a failure may be of an answer from before it.
+const OLD_ANSWER: Millis = 60_000;
+
+/// A tool call or the regular end of a turn can only follow an answer of the API. The end of a subagent proves
+/// nothing: the API may have ended it too.
+fn proves_the_api_answers(event: &Event, api: &ApiHold) -> bool {
+    match event.what {
+        What::TurnEnd => true,
+        What::ToolStart { .. } => event.is_lead() || event.at.saturating_sub(api.since) >= OLD_ANSWER,
+        _ => false,
+    }
 }
+
+#[cfg(test)]
+mod tests;

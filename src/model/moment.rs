@@ -49,3 +49,6 @@ pub fn millis(duration: Duration) -> Millis {
 pub fn duration(millis: Millis) -> Duration {
     Duration::from_millis(u64::try_from(millis).unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests;

@@ -156,3 +156,6 @@ impl Policy {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -48,8 +48,7 @@ impl Times {
 
 /// Asks the rule.
 pub fn ask(activity: &Activity, stage: &str, times: Times, rule: &Rule) -> Answer {
-    let exempt = |phase: &str| rule.exempt_phases.iter().any(|entry| entry == phase);
-    if exempt(stage) || exempt(&activity.pipeline_phase) {
+    if exempts(stage, rule) || exempts(&activity.pipeline_phase, rule) {
         return Answer::Exempt;
     }
     if times.idle <= rule.idle_after {
@@ -62,6 +61,11 @@ pub fn ask(activity: &Activity, stage: &str, times: Times, rule: &Rule) -> Answe
     }
     let so_far = nudges_so_far(activity, rule);
     if so_far < rule.max_nudges { Answer::Nudge(so_far + 1) } else { Answer::Escalate }
+}
+
+/// Tells whether silence is no stall in this phase.
+pub fn exempts(phase: &str, rule: &Rule) -> bool {
+    rule.exempt_phases.iter().any(|entry| entry == phase)
 }
 
 /// Counts the nudges of the present episode: none if it worked for long enough since the last one.
@@ -80,3 +84,6 @@ pub fn has_recovered(activity: &Activity, rule: &Rule) -> bool {
 fn past(limit: Duration, so_far: Duration) -> Duration {
     Duration::from_secs(limit.as_secs() + 1).saturating_sub(so_far)
 }
+
+#[cfg(test)]
+mod tests;

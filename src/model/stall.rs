@@ -1,13 +1,14 @@
 //! How long the pipeline has been silent, by clocks that may step, stop and sleep.
 //!
-//! Idle is the smaller of wall time since the stamp and awake time since the change was seen, if it was seen. So
-//! neither a clock step nor a night's sleep is silence, and a stamp in the future does not blind us.
+//! What counts is running time since the change was seen, and what the wall clock said of the silence when the stamp
+//! was first seen. So neither a clock step nor a night's sleep is silence, and neither a stamp in the future nor a
+//! clock that is set back blinds us. Where clocks agree this is the wall time since the stamp, to the second.
 
 use std::time::Duration;
 
 use super::activity::Activity;
 use super::ledger::Ledger;
-use super::moment::{Millis, Moment};
+use super::moment::Moment;
 use super::rule::Times;
 
 /// When a stamp of `activity.json` was first seen with its present value.
@@ -17,8 +18,9 @@ pub struct Seen {
     pub stamp: i64,
     /// Awake time at that moment.
     pub awake: Duration,
-    /// Whether it was seen to change; false = it was there already when watching began.
-    pub changed: bool,
+    /// Silence that lay between the stamp and that moment by the wall clock, if it was there already when watching
+    /// began; zero if it was seen to change.
+    pub before: Duration,
 }
 
 /// What a watcher remembers of the two stamps that the rule looks at.
@@ -32,8 +34,8 @@ pub struct Memory {
 
 impl Memory {
     /// Takes note of the stamps as they are at `now`.
-    pub fn see(&mut self, activity: &Activity, now: Moment) {
-        see(&mut self.activity, activity.last_activity_ts, now);
+    pub fn see(&mut self, activity: &Activity, ledger: &Ledger, now: Moment) {
+        see(&mut self.activity, effective_stamp(activity, ledger), now);
         see(&mut self.nudge, activity.last_nudge_ts, now);
     }
 
@@ -41,42 +43,49 @@ impl Memory {
     pub fn times(&self, activity: &Activity, ledger: &Ledger, now: Moment) -> Times {
         let idle = since(effective_stamp(activity, ledger), self.activity, now);
         let since_nudge =
-            (activity.last_nudge_ts != 0).then(|| since(activity.last_nudge_ts * 1000, self.nudge, now));
+            (activity.last_nudge_ts != 0).then(|| since(activity.last_nudge_ts, self.nudge, now));
         Times { idle, since_nudge }
     }
 }
 
-/// Returns the stamp of the last activity in unix milliseconds. A chain of teammates going idle counts once.
-fn effective_stamp(activity: &Activity, ledger: &Ledger) -> Millis {
-    let stamp = activity.last_activity_ts.saturating_mul(1000);
+/// Returns the stamp of the last activity, unix seconds. A chain of teammates going idle counts once.
+fn effective_stamp(activity: &Activity, ledger: &Ledger) -> i64 {
     match ledger.idle_since {
         Some(first) if activity.last_activity_source == "TeammateIdle" => {
-            stamp.min(first.div_euclid(1000) * 1000)
+            activity.last_activity_ts.min(first.div_euclid(1000))
         }
-        _ => stamp,
+        _ => activity.last_activity_ts,
     }
 }
 
 fn see(seen: &mut Option<Seen>, stamp: i64, now: Moment) {
     match seen {
         Some(seen) if seen.stamp == stamp => {}
-        Some(seen) => *seen = Seen { stamp, awake: now.awake, changed: true },
-        None => *seen = Some(Seen { stamp, awake: now.awake, changed: false }),
+        Some(seen) => *seen = Seen { stamp, awake: now.awake, before: Duration::ZERO },
+        None => {
+            let before = by_wall(stamp, now).unwrap_or_default();
+            *seen = Some(Seen { stamp, awake: now.awake, before });
+        }
     }
 }
 
-/// Whole seconds where the wall clock is compared, since stamps are whole seconds.
-fn since(stamp: Millis, seen: Option<Seen>, now: Moment) -> Duration {
-    let wall = now.seconds().saturating_sub(stamp.div_euclid(1000));
-    let awake = seen.map(|seen| now.awake.saturating_sub(seen.awake));
-    let Ok(wall) = u64::try_from(wall) else {
-        // The stamp lies in the future: running time since we know of it is all there is.
-        return awake.unwrap_or(Duration::ZERO);
-    };
-    let wall = Duration::from_secs(wall);
-    match (seen, awake) {
-        // The stamp lost its part of a second; running time did not.
-        (Some(seen), Some(awake)) if seen.changed => wall.min(awake + Duration::from_secs(1)),
-        _ => wall,
-    }
+/// Whole seconds by the wall clock, since stamps are whole seconds; none if the stamp lies in the future.
+fn by_wall(stamp: i64, now: Moment) -> Option<Duration> {
+    u64::try_from(now.seconds().saturating_sub(stamp)).ok().map(Duration::from_secs)
 }
+
+/// A stamp lost its part of a second, and so did the wall clock; running time did not.
+const PART: Duration = Duration::from_secs(1);
+
+fn since(stamp: i64, seen: Option<Seen>, now: Moment) -> Duration {
+    let wall = by_wall(stamp, now);
+    let Some(seen) = seen.filter(|seen| seen.stamp == stamp) else { return wall.unwrap_or_default() };
+    let awake = now.awake.saturating_sub(seen.awake);
+    // In the future, by a clock that was set back or is not the writer's: running time is all there is.
+    wall.map_or(awake, |wall| {
+        wall.clamp(awake.saturating_sub(PART), seen.before.saturating_add(awake).saturating_add(PART))
+    })
+}
+
+#[cfg(test)]
+mod tests;

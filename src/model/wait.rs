@@ -22,7 +22,9 @@ pub struct OpenTool {
 impl OpenTool {
     /// Returns until when this tool explains silence: the limit, or its own timeout and a minute if that is longer.
     pub fn explains_until(&self, quiet: &Quiet) -> Millis {
-        let own = self.timeout_ms.map_or(0, |ms| Millis::try_from(ms).unwrap_or(Millis::MAX / 4) + 60_000);
+        let own = self
+            .timeout_ms
+            .map_or(0, |ms| Millis::try_from(ms).unwrap_or(Millis::MAX).saturating_add(60_000));
         self.since.saturating_add(own.max(millis(quiet.tool_limit)))
     }
 }
@@ -97,13 +99,13 @@ impl ApiHold {
     pub fn until(&self, quiet: &Quiet) -> Millis {
         let most = self.since.saturating_add(millis(quiet.api_hold_max));
         let doubled = FIRST_HOLD.saturating_mul(1 << self.failures.saturating_sub(1).min(10));
-        self.reset_at.filter(|at| *at > self.since).unwrap_or(self.since + doubled).min(most)
+        self.reset_at.filter(|at| *at > self.since).unwrap_or(self.since.saturating_add(doubled)).min(most)
     }
 }
 
 /// Says how long something has been going on, such as `12 min` or `3 h 05 min`.
 pub fn span(since: Millis, now: Millis) -> String {
-    let seconds = duration(now - since).as_secs();
+    let seconds = duration(now.saturating_sub(since)).as_secs();
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{} min", seconds / 60),
@@ -111,3 +113,6 @@ pub fn span(since: Millis, now: Millis) -> String {
         _ => format!("{} days", seconds / 86_400),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,7 +33,7 @@ pub fn nudge(
     let head = format!(
         "{MARK} idle_seconds={idle_seconds}; last_activity_source={source}; active_teammates={teammates}; nudge {n} of {of}."
     );
-    let since = clock(now - Millis::try_from(idle_seconds).unwrap_or(0) * 1000);
+    let since = clock(before(now, idle_seconds));
     let stage = plain(facts.stage.unwrap_or("unknown"), 40);
     bounded(&format!(
         "{head} No work of this pipeline (stage {stage}) has been seen since {since}. {}",
@@ -81,23 +81,25 @@ pub fn flag(facts: &Facts<'_>, nudges: u32, idle_seconds: u64, now: Millis) -> S
     };
     bounded(&format!(
         "Silent for {} after {given}. {}",
-        span(now - Millis::try_from(idle_seconds).unwrap_or(0) * 1000, now),
+        span(before(now, idle_seconds), now),
         standing(facts, now)
     ))
 }
 
 /// What a wake prints for a flag.
 pub fn flag_wake(diagnosis: &str) -> String {
+    let diagnosis = plain(diagnosis, MOST);
     bounded(&format!("{MARK} DEADLOCK.flag was written; no further nudges follow. {diagnosis}"))
 }
 
 /// What a wake prints for a staged message.
 pub fn wake(text: &str) -> String {
-    format!("{WAKE_MARK} {text}")
+    bounded(&format!("{WAKE_MARK} {text}"))
 }
 
-/// What a SubagentStart is answered with, in the seed's literal words.
+/// What a SubagentStart is answered with, in the seed's literal words: whoever reads them looks for the id as it is.
 pub fn spawn_acknowledged(name: &str, id: &str) -> String {
+    let (name, id) = (one_line(name, 200), one_line(id, 200));
     format!("SubagentStart: agent_type={name} agent_id={id} — spawn acknowledged")
 }
 
@@ -122,17 +124,16 @@ pub fn still_listed(name: &str, stage: &str) -> String {
     let (name, stage) = (plain(name, 60), plain(stage, 40));
     bounded(&format!(
         "{MARK} {name} is going idle and is still listed among the active teammates (stage {stage}). What it owes \
-         another agent counts as sent only after SendMessage to that agent's exact name; text in a closing answer \
-         reaches nobody."
+         another agent counts as sent only after SendMessage to that agent's exact name; the text of a closing \
+         answer reaches the lead at most."
     ))
 }
 
 /// The note that a failed turn leaves for the lead.
 pub fn api_note(error: &str, details: &str, advice: ApiAdvice, at: Millis) -> String {
-    let said = if details.is_empty() {
-        String::new()
-    } else {
-        format!(" It said: {}.", details.trim_end_matches('.'))
+    let said = match plain(details, 600).trim().trim_end_matches('.') {
+        "" => String::new(),
+        details => format!(" It said: {details}."),
     };
     let advice = match advice {
         ApiAdvice::Wait => "Requests are limited for now; the work before it is unchanged.",
@@ -164,7 +165,7 @@ pub enum ApiAdvice {
 
 /// The note that recovery leaves in STATE.md.
 pub fn recovery_note(flagged_at: Option<i64>, nudges: Option<u32>, cause: &str, now: Millis) -> String {
-    let when = flagged_at.map_or_else(|| "an unknown time".to_owned(), |at| clock(at * 1000));
+    let when = flagged_at.map_or_else(|| "an unknown time".to_owned(), |at| clock(at.saturating_mul(1000)));
     let after =
         nudges.map(|n| format!(" after {n} nudge{}", if n == 1 { "" } else { "s" })).unwrap_or_default();
     format!(
@@ -186,57 +187,103 @@ pub fn clock(at: Millis) -> String {
         .map_or_else(|| format!("{at} ms"), |time| time.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
+/// The moment that lay so many seconds before.
+fn before(now: Millis, seconds: u64) -> Millis {
+    now.saturating_sub(Millis::try_from(seconds).unwrap_or(Millis::MAX).saturating_mul(1000))
+}
+
 /// Makes foreign text harmless on one line: no control characters (so no terminal escapes and no line breaks), no
 /// direction marks, what looks like a secret masked, at most `most` characters.
 pub fn plain(text: &str, most: usize) -> String {
-    let clean: String =
-        text.chars().map(|c| if c.is_control() || is_invisible(c) { ' ' } else { c }).collect();
-    let clean = masked(&clean);
-    if clean.chars().count() <= most {
-        return clean;
-    }
-    clean.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    cut(&masked(&clean(text)), most)
+}
+
+/// Does the same but for the masking: for ids, which must stay what they are.
+pub fn one_line(text: &str, most: usize) -> String {
+    cut(&clean(text), most)
+}
+
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() || is_invisible(c) { ' ' } else { c }).collect()
 }
 
 fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    matches!(
+        c,
+        '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
-/// Masks words that look like keys or tokens: long, without blanks, letters and digits mixed, or a known beginning.
+/// Beginnings of keys and tokens that are in use.
+const KEYS: &[&str] = &[
+    "sk-",
+    "sk_",
+    "rk_",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "xoxa-",
+    "xoxb-",
+    "xoxp-",
+    "xapp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "npm_",
+    "hf_",
+    "pypi-",
+    "eyJ",
+];
+
+/// Masks words that look like keys or tokens: a known beginning, what follows `Bearer`, or long with letters and
+/// digits mixed. Names made of words, paths and ids that are made to be read stay as they are.
 fn masked(text: &str) -> String {
-    const KEYS: &[&str] = &["sk-", "ghp_", "gho_", "github_pat_", "xoxb-", "xoxp-", "AKIA", "Bearer", "eyJ"];
-    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '/' | '=' | '.');
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '.');
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
+    let mut is_after_bearer = false;
     while let Some(start) = rest.find(is_word) {
-        let (before, from) = rest.split_at(start);
+        let (between, from) = rest.split_at(start);
         let (word, after) = from.split_at(from.find(|c| !is_word(c)).unwrap_or(from.len()));
-        let digits = word.bytes().filter(u8::is_ascii_digit).count();
-        let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
-        let key = KEYS.iter().any(|key| word.starts_with(key) && word.len() >= 16);
-        let random = word.len() >= 32 && digits >= 6 && letters >= 6 && !word.contains('/') && !is_uuid(word);
-        out.push_str(before);
-        out.push_str(if key || random { "[masked]" } else { word });
+        let is_bearer = is_after_bearer && between.trim().is_empty() && word.len() >= 16;
+        let is_key = word.split('.').any(is_key);
+        out.push_str(between);
+        out.push_str(if is_bearer || is_key || is_random(word) { "[masked]" } else { word });
+        is_after_bearer = word.eq_ignore_ascii_case("bearer");
         rest = after;
     }
     out.push_str(rest);
     out
 }
 
-fn is_uuid(word: &str) -> bool {
-    word.len() == 36
-        && word.bytes().enumerate().all(|(place, byte)| match place {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
+fn is_key(part: &str) -> bool {
+    let is_long = part.len() >= 24 || part.len() >= 16 && part.bytes().any(|byte| byte.is_ascii_digit());
+    is_long && KEYS.iter().any(|key| part.starts_with(key))
+}
+
+/// Long, letters and digits mixed, with a long stretch that is not made of words.
+fn is_random(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
+    let is_mixed = |part: &str| {
+        part.len() >= 16
+            && part.bytes().any(|byte| byte.is_ascii_digit())
+            && part.bytes().any(|byte| byte.is_ascii_alphabetic())
+    };
+    word.len() >= 32
+        && digits >= 6
+        && letters >= 6
+        && word.split(|c: char| !c.is_ascii_alphanumeric()).any(is_mixed)
 }
 
 /// Cuts a text to what an agent is told at most.
 fn bounded(text: &str) -> String {
-    if text.chars().count() <= MOST {
-        return text.trim_end().to_owned();
-    }
-    text.chars().take(MOST - 1).chain(['…']).collect()
+    cut(text.trim_end(), MOST)
 }
 
 /// What a person is told of an event, by its occasion; none = nothing.
@@ -258,3 +305,13 @@ pub fn report(event: &Event, max_nudges: u32) -> Option<(&'static str, String)> 
         _ => None,
     }
 }
+
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests;

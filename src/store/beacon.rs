@@ -45,10 +45,10 @@ pub struct Beacon {
     pub reason: String,
     /// When it will look again at the latest, unix milliseconds.
     pub until: Option<Millis>,
-    /// What it saw of the activity: `[stamp, awake_ms, changed]`.
-    pub seen_activity: Option<(i64, u64, bool)>,
+    /// What it saw of the activity: `[stamp, awake_ms, before_ms]`.
+    pub seen_activity: Option<(i64, u64, u64)>,
     /// What it saw of the nudge.
-    pub seen_nudge: Option<(i64, u64, bool)>,
+    pub seen_nudge: Option<(i64, u64, u64)>,
     /// What is broken, in words; empty = nothing.
     pub faults: Vec<String>,
     /// It waits for the next pipeline instead of ending.

@@ -4,11 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rustix::fs::OFlags;
-
-use super::lock::{self, Kind};
 
 /// A file could not be read, replaced or removed.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +71,8 @@ pub fn open_own(path: &Path) -> Result<Option<File>, FileError> {
 /// As [`open_own`]; or it is larger than `most`.
 pub fn read_own(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FileError> {
     let Some(file) = open_own(path)? else { return Ok(None) };
-    let mut bytes = Vec::new();
+    // Most of these files are small: one read takes them whole.
+    let mut bytes = Vec::with_capacity(2048);
     file.take(most + 1).read_to_end(&mut bytes).map_err(FileError::of("read", path))?;
     if bytes.len() as u64 > most {
         let error = io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {most} bytes"));
@@ -83,14 +81,10 @@ pub fn read_own(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FileError> {
     Ok(Some(bytes))
 }
 
-/// How often, and how long each time, a writer waits for others that replace the same file.
-const TRIES: u32 = 200;
-const PATIENCE: Duration = Duration::from_millis(20);
-
 /// Replaces `path` by a file of these bytes: readers see the old or the new, whole.
 ///
 /// The new file is written in `temp_dir` first, under a name that depends on the target alone, so that what a
-/// killed writer left behind is used up by the next. Writers of one target take turns.
+/// killed writer left behind is used up by the next. Writers of one target exclude each other by a lock.
 ///
 /// # Errors
 /// The bytes could not be written or the name could not be given; then `path` is as it was.
@@ -114,8 +108,7 @@ pub fn replace(
 }
 
 fn replace_through(temp: &Path, path: &Path, bytes: &[u8], access: Access, durable: bool) -> io::Result<()> {
-    let mut file = open_temp(temp, access)?;
-    let result = fill(&mut file, bytes, durable).and_then(|()| fs::rename(temp, path));
+    let result = write_new(temp, bytes, access, durable).and_then(|()| fs::rename(temp, path));
     if result.is_err() {
         fs::remove_file(temp).ok();
     } else if durable && let Some(folder) = path.parent() {
@@ -124,47 +117,36 @@ fn replace_through(temp: &Path, path: &Path, bytes: &[u8], access: Access, durab
     result
 }
 
-/// Opens the temporary file for this writer alone: two that share it would publish each other's halves. Whoever waited
-/// for it finds the name gone with the other's rename, and makes a file of its own.
-fn open_temp(temp: &Path, access: Access) -> io::Result<File> {
-    for _ in 0..TRIES {
-        let file = open_new(temp, access)?;
-        let meta = file.metadata()?;
-        if !meta.is_file() || meta.uid() != euid() {
-            fs::remove_file(temp)?;
-            continue;
-        }
-        if lock::lock(&file, Kind::Exclusive, PATIENCE)? && lock::is_at(&file, temp) {
-            return Ok(file);
-        }
-    }
-    Err(io::Error::new(
-        io::ErrorKind::TimedOut,
-        "another process is replacing it and does not come to an end",
-    ))
-}
-
-fn open_new(temp: &Path, access: Access) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    options.write(true).create(true).truncate(false).mode(access.mode()).custom_flags(flags);
-    match options.open(temp) {
-        // A planted link or a file of another user: take it away, then make our own.
+fn write_new(temp: &Path, bytes: &[u8], access: Access, durable: bool) -> io::Result<()> {
+    let mut file = match open_new(temp, access) {
+        // A planted link, pipe or file of another user: take it away, then make our own.
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             fs::remove_file(temp).map_err(|_| error)?;
-            options.open(temp)
+            open_new(temp, access)?
         }
-        other => other,
-    }
-}
-
-fn fill(file: &mut File, bytes: &[u8], durable: bool) -> io::Result<()> {
-    file.set_len(0)?;
+        other => other?,
+    };
     file.write_all(bytes)?;
     if durable {
         file.sync_all()?;
     }
     Ok(())
+}
+
+fn open_new(temp: &Path, access: Access) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(access.mode())
+        .custom_flags(flags)
+        .open(temp)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() || meta.uid() != euid() {
+        return Err(io::Error::other("it is not a regular file of ours"));
+    }
+    Ok(file)
 }
 
 /// Removes a file. That it was not there is no error.

@@ -179,9 +179,9 @@ fn identity(beacon: &Beacon) -> Identity {
     Identity { pid: beacon.pid, start_time }
 }
 
-/// Tells whether a root's daemon lives and waits for the next pipeline instead of ending with this one.
-pub fn stays(root: &Root, now: Moment) -> bool {
-    matches!(look(root, now), Daemon::Running(Some(beacon)) if beacon.stays)
+/// Tells whether a service manager keeps the root's daemon: it waits for the next pipeline and is left to that manager.
+pub fn stays(root: &Root) -> bool {
+    lock::is_held(&root.daemon_lock()) && beacon::load(root).is_some_and(|beacon| beacon.stays)
 }
 
 /// Asks a root's daemon to end. Returns the handle to wait on; none = there is no daemon to ask.

@@ -1,6 +1,11 @@
-//! Integration tests: the real binary, real processes, scratch folders.
+//! The whole, by the real program: real processes, scratch folders.
 #![allow(clippy::unwrap_used)]
 
 mod contract;
+mod docs;
+mod doctor;
 mod field;
+mod home;
+mod install;
+mod plugin;
 mod world;
