@@ -1,6 +1,7 @@
 //! Starting and stopping a root's daemon from another process: one at a time, and only what is really ours.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -21,6 +22,8 @@ use crate::store::root::Root;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long an older daemon may take to end before it is ended.
 const GOODBYE: Duration = Duration::from_secs(3);
+/// How long a daemon without a beacon is watched: one that starts or ends takes a moment.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// The environment that a daemon keeps; nothing else of its starter's, so no key and no token.
 const KEEP: [&str; 14] = [
@@ -45,7 +48,7 @@ const KEEP: [&str; 14] = [
 pub enum Daemon {
     /// Nobody holds the lock.
     None,
-    /// It lives and ticks. The beacon is missing only while it starts.
+    /// It lives and ticks. The beacon is missing only while it starts or ends.
     Running(Option<Box<Beacon>>),
     /// It holds the lock and has not ticked for too long.
     Stuck(Box<Beacon>),
@@ -122,13 +125,10 @@ pub fn ensure(root: &Root, now: Moment, flags: &[String]) -> Result<Started, Lau
     if is_fine(&look(root, now)) {
         return Ok(Started::Already);
     }
-    root.prepare()?;
-    let Some(_start) = lock::acquire(&root.in_own("start.lock"), PATIENCE)? else {
-        return Err(LaunchError::Busy);
-    };
+    let _start = hold_starts(root)?;
     // Somebody may have started one while we waited.
-    let found = look(root, now);
-    if is_fine(&found) {
+    let found = look_longer(root, now);
+    if is_fine(&found) || found == Daemon::Running(None) {
         return Ok(Started::Already);
     }
     let replaced = retire(&found);
@@ -136,12 +136,33 @@ pub fn ensure(root: &Root, now: Moment, flags: &[String]) -> Result<Started, Lau
     Ok(if replaced { Started::Replaced } else { Started::New })
 }
 
+/// Takes the lock under which daemons are started and stopped, so that nobody does either meanwhile.
+///
+/// # Errors
+/// Somebody else has held it for too long.
+pub fn hold_starts(root: &Root) -> Result<File, LaunchError> {
+    root.prepare()?;
+    lock::acquire(&root.in_own("start.lock"), PATIENCE)?.ok_or(LaunchError::Busy)
+}
+
+/// Looks until it is clear what the daemon is like: one without a beacon is about to show it, or to end.
+fn look_longer(root: &Root, now: Moment) -> Daemon {
+    let step = Duration::from_millis(10);
+    let mut waited = Duration::ZERO;
+    loop {
+        match look(root, now) {
+            Daemon::Running(None) if waited < GRACE => std::thread::sleep(step),
+            found => return found,
+        }
+        waited += step;
+    }
+}
+
 /// A daemon that ticks and is not older than we are is left alone; so is a newer one, or two versions of the hooks
 /// would replace each other's daemon for ever, and one that a service manager keeps.
 fn is_fine(daemon: &Daemon) -> bool {
     match daemon {
-        Daemon::None | Daemon::Stuck(_) => false,
-        Daemon::Running(None) => true,
+        Daemon::None | Daemon::Stuck(_) | Daemon::Running(None) => false,
         Daemon::Running(Some(beacon)) => {
             beacon.stays || !is_older(&beacon.version, env!("CARGO_PKG_VERSION"))
         }
@@ -190,6 +211,8 @@ pub fn ask_to_end(root: &Root) -> Option<super::process::Handle> {
         return None;
     }
     let handle = identity(&beacon::load(root)?).open()?;
+    // Whoever looks from here on must not take it for one that goes on watching.
+    std::fs::remove_file(root.in_own("daemon.json")).ok();
     handle.signal(Signal::TERM).then_some(handle)
 }
 

@@ -1,6 +1,7 @@
-//! The whole, by the real program: real processes, scratch folders.
+//! Integration tests: the real binary, real processes, scratch folders.
 #![allow(clippy::unwrap_used)]
 
+mod concurrency;
 mod contract;
 mod docs;
 mod doctor;

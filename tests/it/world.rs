@@ -370,15 +370,35 @@ pub(crate) fn launch(mut command: Command) -> Running {
     Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts"))
 }
 
-/// Starts a command that reads `input` from standard input, which is closed after it.
-pub(crate) fn launch_with(mut command: Command, input: &[u8]) -> Running {
-    let mut running = launch({
-        command.stdin(Stdio::piped());
-        command
-    });
+/// Starts a command whose standard input is held open, with nothing in it yet.
+pub(crate) fn prepare(mut command: Command) -> Running {
+    command.stdin(Stdio::piped());
+    launch(command)
+}
+
+/// Gives a process its input, and closes it.
+pub(crate) fn feed(running: &mut Running, input: &[u8]) {
     if let Some(mut stdin) = running.0.stdin.take() {
         stdin.write_all(input).ok();
     }
+}
+
+/// Starts a command that reads `input` from standard input, which is closed after it.
+pub(crate) fn launch_with(command: Command, input: &[u8]) -> Running {
+    let mut running = prepare(command);
+    feed(&mut running, input);
+    running
+}
+
+/// Starts a bridge of this client's session, as its turn ends, and waits until it waits.
+#[track_caller]
+pub(crate) fn bridge(world: &World, client: &Running, session: &str) -> Running {
+    let mut payload = world.event("Stop", &json!({"stop_hook_active": false}));
+    payload["session_id"] = json!(session);
+    let running = launch_with(world.as_client("bridge", client), payload.to_string().as_bytes());
+    let generation = world.root.in_own("bridges").join(session);
+    let number = format!("{}.{}", running.pid(), running.identity().start_time);
+    eventually("the bridge waits", || fs::read_to_string(&generation).is_ok_and(|found| found == number));
     running
 }
 
