@@ -15,6 +15,10 @@ pub struct Frame {
     complete: bool,
     /// Bytes of the present string that were kept.
     string: usize,
+    /// The rest of the present string is dropped.
+    cut: bool,
+    /// Digits that the escape at the end of what was kept still needs.
+    digits: usize,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -73,10 +77,7 @@ impl Frame {
         match (self.inside, byte) {
             (Inside::Escape, _) => {
                 self.inside = Inside::String;
-                if self.string <= KEEP {
-                    self.kept.extend([b'\\', byte]);
-                    self.string += 2;
-                }
+                self.keep_escape(byte);
                 return;
             }
             (Inside::Scalar, b' ' | b'\n' | b'\r' | b'\t') => self.complete = true,
@@ -88,7 +89,7 @@ impl Frame {
             }
             (Inside::Structure, b'"') => {
                 self.inside = Inside::String;
-                self.string = 0;
+                (self.string, self.cut, self.digits) = (0, false, 0);
             }
             (Inside::Structure, b'{' | b'[') => self.depth += 1,
             (Inside::Structure, b'}' | b']') => {
@@ -101,21 +102,34 @@ impl Frame {
         self.kept.push(byte);
     }
 
-    /// Keeps the beginning of a string; cuts between characters only.
+    /// Keeps the beginning of a string. What began before the limit is kept to its end, be it a character of several
+    /// bytes or the digits of an escape: half of one would make the whole value unreadable.
     fn keep_string(&mut self, bytes: &[u8]) {
-        if self.string > KEEP {
+        if self.cut {
             return;
         }
-        let mut most = bytes.len().min(KEEP - self.string);
-        if most < bytes.len() {
-            while most < bytes.len() && bytes[most] & 0xc0 == 0x80 {
-                most += 1;
-            }
-            self.string = KEEP + 1;
-        } else {
-            self.string += most;
+        let (digits, bytes) = bytes.split_at(self.digits.min(bytes.len()));
+        self.digits -= digits.len();
+        self.keep(digits);
+        let mut most = bytes.len().min(KEEP.saturating_sub(self.string));
+        while most < bytes.len() && bytes[most] & 0xc0 == 0x80 {
+            most += 1;
         }
-        self.kept.extend_from_slice(&bytes[..most]);
+        self.cut = most < bytes.len();
+        self.keep(&bytes[..most]);
+    }
+
+    fn keep_escape(&mut self, byte: u8) {
+        self.cut |= self.string >= KEEP;
+        if !self.cut {
+            self.keep(&[b'\\', byte]);
+            self.digits = if byte == b'u' { 4 } else { 0 };
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.kept.extend_from_slice(bytes);
+        self.string += bytes.len();
     }
 
     fn leave_string(&mut self, byte: u8) {
@@ -128,3 +142,6 @@ impl Frame {
         self.complete = self.depth == 0;
     }
 }
+
+#[cfg(test)]
+mod tests;
