@@ -1,3 +1,16 @@
 //! The `watchdog` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+use watchdog::{bridge, cli, hook};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    // A hook must never break the session it watches, so it meets no argument parser: those end with 2 on a usage
+    // error, and 2 is what blocks a tool or wakes a session.
+    match arguments.next() {
+        Some(word) if word == "hook" => hook::run(arguments),
+        Some(word) if word == "bridge" => bridge::run(arguments),
+        word => cli::main(word.into_iter().chain(arguments)),
+    }
+}

@@ -4,6 +4,7 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::activity::Activity;
+use super::event::{Event, What};
 use super::judge::{Facts, agents, name_of};
 use super::ledger::State;
 use super::moment::Millis;
@@ -35,7 +36,7 @@ pub fn nudge(
     let since = clock(before(now, idle_seconds));
     let stage = plain(facts.stage.unwrap_or("unknown"), 40);
     bounded(&format!(
-        "{head} No hook of this pipeline (stage {stage}) has fired since {since}. {}",
+        "{head} No work of this pipeline (stage {stage}) has been seen since {since}. {}",
         standing(facts, now)
     ))
 }
@@ -285,6 +286,26 @@ fn is_random(word: &str) -> bool {
 /// Cuts a text to what an agent is told at most.
 fn bounded(text: &str) -> String {
     cut(text.trim_end(), MOST)
+}
+
+/// What a person is told of an event, by its occasion; none = nothing.
+pub fn report(event: &Event, max_nudges: u32) -> Option<(&'static str, String)> {
+    match &event.what {
+        What::Nudged { n, idle_seconds, .. } if *n > 0 => {
+            Some(("nudge", format!("silent for {idle_seconds} s; nudge {n} of {max_nudges} was staged")))
+        }
+        What::Escalated { cause, .. } if cause == "session_lost" => {
+            Some(("session_lost", "the client is gone without a word; DEADLOCK.flag was written".to_owned()))
+        }
+        What::Escalated { n, cause } => {
+            Some(("escalate", format!("DEADLOCK.flag was written after {n} nudges ({})", plain(cause, 60))))
+        }
+        What::Resumed => Some(("recovered", "work was seen again after a nudge".to_owned())),
+        What::Recovered { by } => {
+            Some(("recovered", format!("DEADLOCK.flag was cleared by {}", plain(by, 60))))
+        }
+        _ => None,
+    }
 }
 
 fn cut(text: &str, most: usize) -> String {

@@ -10,3 +10,4 @@ pub mod payload;
 pub mod sketch;
 pub mod stamp;
 pub mod state_md;
+pub mod translate;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -99,7 +100,7 @@ impl Config {
             }
         };
         let line_of = |offset: usize| {
-            text.as_bytes()[..offset.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
+            memchr::memchr_iter(b'\n', &text.as_bytes()[..offset.min(text.len())]).count() + 1
         };
         let parsed = DeTable::parse(&text).map_err(|error| ConfigError {
             place: place(error.span().map_or(1, |span| line_of(span.start))),
@@ -110,7 +111,7 @@ impl Config {
             let at = place(line_of(section.span().start));
             match body.get_ref() {
                 DeValue::Array(list) if section.get_ref() == "alert" => {
-                    for entry in list.iter() {
+                    for entry in list {
                         let at = place(line_of(entry.span().start));
                         alerts.push(
                             alert(&own(entry.get_ref())).map_err(|fault| ConfigError { place: at, fault })?,
@@ -181,10 +182,10 @@ pub fn commented_defaults() -> String {
         let (head, name) = key.name.split_once('.').unwrap_or(("", key.name));
         if head != section {
             text.push_str(if section.is_empty() { "" } else { "\n" });
-            text.push_str(&format!("[{head}]\n"));
+            writeln!(text, "[{head}]").ok();
             section = head;
         }
-        text.push_str(&format!("# {}\n# {name} = {}\n", key.doc, (key.show)(&policy)));
+        writeln!(text, "# {}\n# {name} = {}", key.doc, (key.show)(&policy)).ok();
     }
     text.push_str(
         "\n# A command, a desktop note or a webhook; the report comes as JSON on stdin or as the body.\n\

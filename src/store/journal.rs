@@ -172,7 +172,9 @@ impl Follower {
         let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |end| end + 1);
         self.offset += whole as u64;
         let events: Vec<Event> = parse(&bytes[..whole]).collect();
-        events.iter().for_each(|event| self.ledger.apply(event));
+        for event in &events {
+            self.ledger.apply(event);
+        }
         Ok(events)
     }
 

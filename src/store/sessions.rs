@@ -94,3 +94,28 @@ pub fn clear(root: &Root) {
         fs::remove_file(entry.path()).ok();
     }
 }
+
+/// Who asks for a staged message: a hook or a bridge of some session's client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Asker<'a> {
+    /// The session's id; empty if unknown.
+    pub session: &'a str,
+    /// The client's process, if known.
+    pub pid: Option<i32>,
+}
+
+/// Tells whether a message for `addressee` belongs to the one who asks: the same session, the same client (its
+/// session was cleared and has a new id), or any if the addressee is none or gone.
+pub fn belongs_to(
+    root: &Root,
+    addressee: Option<&str>,
+    asker: Asker<'_>,
+    is_alive: impl Fn(&Session) -> bool,
+) -> bool {
+    let Some(addressee) = addressee.filter(|id| *id != asker.session) else { return true };
+    let all = all(root);
+    match all.iter().find(|session| session.session_id == addressee) {
+        Some(session) => (session.pid.is_some() && session.pid == asker.pid) || !is_alive(session),
+        None => true,
+    }
+}

@@ -24,94 +24,99 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "rule.idle_after",
         doc: "silence that makes a stall",
-        set: |policy, value| Ok(policy.rule.idle_after = span(value)?),
+        set: |policy, value| put(&mut policy.rule.idle_after, span(value)),
         show: |policy| show_span(policy.rule.idle_after),
     },
     Key {
         name: "rule.nudge_every",
         doc: "at least this long between two nudges",
-        set: |policy, value| Ok(policy.rule.nudge_every = span(value)?),
+        set: |policy, value| put(&mut policy.rule.nudge_every, span(value)),
         show: |policy| show_span(policy.rule.nudge_every),
     },
     Key {
         name: "rule.max_nudges",
         doc: "nudges in one episode before the flag",
-        set: |policy, value| Ok(policy.rule.max_nudges = count(value)?),
+        set: |policy, value| put(&mut policy.rule.max_nudges, count(value)),
         show: |policy| policy.rule.max_nudges.to_string(),
     },
     Key {
         name: "rule.recovered_after",
         doc: "work for this long after a nudge ends the episode",
-        set: |policy, value| Ok(policy.rule.recovered_after = span(value)?),
+        set: |policy, value| put(&mut policy.rule.recovered_after, span(value)),
         show: |policy| show_span(policy.rule.recovered_after),
     },
     Key {
         name: "rule.exempt_phases",
         doc: "phases in which silence is no stall",
-        set: |policy, value| Ok(policy.rule.exempt_phases = words(value)?),
+        set: |policy, value| put(&mut policy.rule.exempt_phases, words(value)),
         show: |policy| show_words(&policy.rule.exempt_phases),
     },
     Key {
         name: "rule.interactive_phases",
         doc: "phases in which a lead whose turn is over waits for a person",
-        set: |policy, value| Ok(policy.rule.interactive_phases = words(value)?),
+        set: |policy, value| put(&mut policy.rule.interactive_phases, words(value)),
         show: |policy| show_words(&policy.rule.interactive_phases),
     },
     Key {
         name: "quiet.tool_limit",
         doc: "a running tool explains silence for this long (or for its own timeout and a minute)",
-        set: |policy, value| Ok(policy.quiet.tool_limit = span(value)?),
+        set: |policy, value| put(&mut policy.quiet.tool_limit, span(value)),
         show: |policy| show_span(policy.quiet.tool_limit),
     },
     Key {
         name: "quiet.tell_person_after",
         doc: "a person who has been asked for this long is told once more, by alert",
-        set: |policy, value| Ok(policy.quiet.tell_person_after = span(value)?),
+        set: |policy, value| put(&mut policy.quiet.tell_person_after, span(value)),
         show: |policy| show_span(policy.quiet.tell_person_after),
     },
     Key {
         name: "quiet.api_hold_max",
         doc: "the longest hold for an API that asked to wait",
-        set: |policy, value| Ok(policy.quiet.api_hold_max = span(value)?),
+        set: |policy, value| put(&mut policy.quiet.api_hold_max, span(value)),
         show: |policy| show_span(policy.quiet.api_hold_max),
     },
     Key {
         name: "daemon.tick",
         doc: "the longest sleep between two looks; verdicts are this late at most when file events are lost",
-        set: |policy, value| Ok(policy.daemon.tick = tick(value)?),
+        set: |policy, value| put(&mut policy.daemon.tick, tick(value)),
         show: |policy| show_span(policy.daemon.tick),
     },
     Key {
         name: "daemon.mode",
         doc: "\"act\", or \"observe\": write the journal and touch nothing else",
-        set: |policy, value| Ok(policy.daemon.mode = mode(value)?),
+        set: |policy, value| put(&mut policy.daemon.mode, mode(value)),
         show: |policy| format!("{:?}", mode_word(policy.daemon.mode)),
     },
     Key {
         name: "daemon.linger",
         doc: "a daemon outlives the last session that ended by this much",
-        set: |policy, value| Ok(policy.daemon.linger = span(value)?),
+        set: |policy, value| put(&mut policy.daemon.linger, span(value)),
         show: |policy| show_span(policy.daemon.linger),
     },
     Key {
         name: "daemon.lost_after",
         doc: "clients gone without a word for this long are lost, and a pipeline in flight is flagged",
-        set: |policy, value| Ok(policy.daemon.lost_after = span(value)?),
+        set: |policy, value| put(&mut policy.daemon.lost_after, span(value)),
         show: |policy| show_span(policy.daemon.lost_after),
     },
     Key {
         name: "bridge.life",
         doc: "the longest life of one bridge; run \"watchdog install\" again after a change",
-        set: |policy, value| Ok(policy.bridge.life = span(value)?),
+        set: |policy, value| put(&mut policy.bridge.life, span(value)),
         show: |policy| show_span(policy.bridge.life),
     },
     Key {
         name: "agents.roster",
         doc: "agents whose spawn is acknowledged; \"coder*\" matches any rest",
-        set: |policy, value| Ok(policy.roster = words(value)?),
+        set: |policy, value| put(&mut policy.roster, words(value)),
         show: |policy| show_words(&policy.roster),
     },
 ];
+
+fn put<T>(slot: &mut T, value: Result<T, String>) -> Result<(), String> {
+    *slot = value?;
+    Ok(())
+}
 
 /// Finds a setting.
 pub fn find(name: &str) -> Option<&'static Key> {

@@ -58,12 +58,12 @@ fn nudge_for(ledger: &Ledger, teammates: &[&str]) -> String {
 
 #[test]
 fn a_nudge_says_what_stands_how() {
-    insta::assert_snapshot!(nudge_for(&team(), &["builder", "rakim-build-3"]), @"KILN DEADLOCK WATCHDOG: idle_seconds=301; last_activity_source=PostToolUse:SendMessage; active_teammates=builder, rakim-build-3; nudge 1 of 3. No hook of this pipeline (stage build) has fired since 2027-01-15T07:54:59Z. rakim-build-3 was last seen at work 6 min ago. reviewer has asked a person for permission: Write since 2027-01-15T07:48:30Z. team-lead's turn ended 13 min ago. a4 was last seen at work 33 min ago. builder: Bash running for 3 h 20 min.");
+    insta::assert_snapshot!(nudge_for(&team(), &["builder", "rakim-build-3"]), @"KILN DEADLOCK WATCHDOG: idle_seconds=301; last_activity_source=PostToolUse:SendMessage; active_teammates=builder, rakim-build-3; nudge 1 of 3. No work of this pipeline (stage build) has been seen since 2027-01-15T07:54:59Z. rakim-build-3 was last seen at work 6 min ago. reviewer has asked a person for permission: Write since 2027-01-15T07:48:30Z. team-lead's turn ended 13 min ago. a4 was last seen at work 33 min ago. builder: Bash running for 3 h 20 min.");
 }
 
 #[test]
 fn a_nudge_with_nothing_known_but_silence() {
-    insta::assert_snapshot!(nudge_for(&Ledger::default(), &[]), @"KILN DEADLOCK WATCHDOG: idle_seconds=301; last_activity_source=PostToolUse:SendMessage; active_teammates=none; nudge 1 of 3. No hook of this pipeline (stage build) has fired since 2027-01-15T07:54:59Z.");
+    insta::assert_snapshot!(nudge_for(&Ledger::default(), &[]), @"KILN DEADLOCK WATCHDOG: idle_seconds=301; last_activity_source=PostToolUse:SendMessage; active_teammates=none; nudge 1 of 3. No work of this pipeline (stage build) has been seen since 2027-01-15T07:54:59Z.");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_flag_says_for_how_long_and_after_what() {
 
 #[test]
 fn a_wake_carries_its_mark_and_the_text() {
-    insta::assert_snapshot!(wake(&nudge_for(&Ledger::default(), &[])), @"KILN ASYNC REWAKE: KILN DEADLOCK WATCHDOG: idle_seconds=301; last_activity_source=PostToolUse:SendMessage; active_teammates=none; nudge 1 of 3. No hook of this pipeline (stage build) has fired since 2027-01-15T07:54:59Z.");
+    insta::assert_snapshot!(wake(&nudge_for(&Ledger::default(), &[])), @"KILN ASYNC REWAKE: KILN DEADLOCK WATCHDOG: idle_seconds=301; last_activity_source=PostToolUse:SendMessage; active_teammates=none; nudge 1 of 3. No work of this pipeline (stage build) has been seen since 2027-01-15T07:54:59Z.");
     insta::assert_snapshot!(wake(&flag_wake("Silent for 35 min after 3 nudges.")), @"KILN ASYNC REWAKE: KILN DEADLOCK WATCHDOG: DEADLOCK.flag was written; no further nudges follow. Silent for 35 min after 3 nudges.");
 }
 

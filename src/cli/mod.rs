@@ -1,0 +1,119 @@
+//! The commands, for people: one file each.
+
+mod check;
+mod config;
+mod generate;
+mod operator;
+mod place;
+mod run;
+mod start;
+mod status;
+mod status_text;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// Usage errors; never 2, which blocks a tool or wakes a session where a hook is run.
+const USAGE: u8 = 64;
+
+/// Notices when a team of coding agents falls silent, says who waits for whom, and wakes the right session once.
+#[derive(Debug, Parser)]
+#[command(name = "watchdog", version, max_term_width = 80, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(flatten)]
+    place: place::Place,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show at a glance whether it is watching, whether the pipeline moves, and what happens next
+    ///
+    /// Exit status: 0 watching and healthy, 1 stalled or nudged, 2 flagged, 3 no daemon, 4 no pipeline.
+    Status(status::Args),
+    /// Start the daemon of this project in the background
+    #[command(visible_alias = "spawn")]
+    Start,
+    /// Stop the daemon of this project and remove its transient files
+    #[command(visible_alias = "cleanup")]
+    Stop,
+    /// Clear a flag, if there is one, and make sure that a daemon runs
+    ///
+    /// Does nothing outside an active pipeline. Hooks do the same when a session starts.
+    Ensure,
+    /// Run the daemon in the foreground
+    Run(run::Args),
+    /// Judge once and print the verdict and its reason
+    ///
+    /// Exit status: 0, or 1 after an escalation that was carried out.
+    Check(check::Args),
+    /// Keep quiet for a while: no nudge, no flag
+    Pause(operator::PauseArgs),
+    /// End the quiet that "pause" asked for
+    Resume,
+    /// Stage a message of your own for the lead; an idle session is woken with it
+    Nudge(operator::NudgeArgs),
+    /// Print every setting, its value, and where it came from
+    Config(config::Args),
+    /// Print the man page or shell completions
+    Generate(generate::Args),
+    /// Handle one event of a client (for settings files; reads the payload from stdin, always ends well)
+    #[command(long_about = HOOK_HELP)]
+    Hook,
+    /// Wait for a nudge and wake an idle client with it (for settings files)
+    Bridge,
+}
+
+const HOOK_HELP: &str = "Handle one event of a client.\n\nReads one JSON payload from stdin, notes it, and answers. \
+Registered by \"watchdog install\"; see docs/hooks.md. It ends with 0 whatever happens, but for two events whose text \
+on stderr the client is to read: TeammateIdle and FileChanged.";
+
+/// Runs a command line and returns its exit status.
+pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let name = std::iter::once(OsString::from("watchdog"));
+    let arguments = match Arguments::try_parse_from(name.chain(arguments)) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            error.print().ok();
+            return if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
+        }
+    };
+    match dispatch(&arguments) {
+        Ok(code) => code,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("watchdog: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let place = &arguments.place;
+    match &arguments.command {
+        Command::Status(args) => status::run(args, place),
+        Command::Start => start::start(place),
+        Command::Stop => start::stop(place),
+        Command::Ensure => start::ensure(place),
+        Command::Run(args) => run::run(args, place),
+        Command::Check(args) => check::run(args, place),
+        Command::Pause(args) => operator::pause(args, place),
+        Command::Resume => operator::resume(place),
+        Command::Nudge(args) => operator::nudge(args, place),
+        Command::Config(args) => config::run(args, place),
+        Command::Generate(args) => generate::run(args, Arguments::command()),
+        // Dispatched before any argument parser; clap knows them for the help alone.
+        Command::Hook | Command::Bridge => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Whoever reads our output may stop reading.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,180 @@
+//! How `status` looks on a terminal: at most 80 columns, the answer first, nothing that a foreign field could break.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use chrono::{DateTime, Local, Utc};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
+
+use super::status::{View, state_word};
+use crate::model::judge::{agents, name_of};
+use crate::model::moment::Millis;
+use crate::model::wait::span;
+use crate::model::wording::plain;
+use crate::store::pending::Pending;
+use crate::system::launch::Daemon;
+
+/// The widest line.
+const WIDTH: usize = 80;
+/// Agents that are listed; the rest are counted.
+const MOST_AGENTS: usize = 12;
+
+/// Renders it.
+pub(super) fn render(view: &View) -> String {
+    let mut out = String::new();
+    let (style, verdict) = verdict(view);
+    line(&mut out, "verdict", &verdict, style);
+    line(&mut out, "watching", &watching(view), Style::new());
+    line(&mut out, "pipeline", &pipeline(view), Style::new());
+    line(&mut out, "next", &view.next(), Style::new());
+    line(&mut out, "pending", &pending(view), Style::new());
+    if let Some(flag) = &view.flag {
+        let since = local(flag.timestamp * 1000, view.now.wall);
+        let why = flag.diagnosis.as_deref().or(flag.error.as_deref()).unwrap_or("no reason is given in it");
+        line(&mut out, "flag", &format!("written {since}: {}", plain(why, 600)), Style::new());
+        line(&mut out, "", "\"watchdog ensure\" or the next session clears it", Style::new());
+    }
+    for fault in &view.sight.faults {
+        line(&mut out, "fault", &plain(fault, 300), AnsiColor::Yellow.on_default());
+    }
+    out.push_str(&agents_table(view));
+    out
+}
+
+fn verdict(view: &View) -> (Style, String) {
+    let good = AnsiColor::Green.on_default().bold();
+    let bad = AnsiColor::Red.on_default().bold();
+    let fair = AnsiColor::Yellow.on_default().bold();
+    match view.exit() {
+        0 => (good, "healthy".to_owned()),
+        1 => (bad, format!("STALLED: no work for {}", silence(view))),
+        2 => (bad, "FLAGGED: nudging did not help; a person has to look".to_owned()),
+        3 => (bad, "NOT WATCHED: run \"watchdog start\"".to_owned()),
+        _ if view.sight.stage.is_some() => (fair, "nothing to watch: the pipeline is complete".to_owned()),
+        _ => (fair, "nothing to watch: there is no pipeline".to_owned()),
+    }
+}
+
+fn silence(view: &View) -> String {
+    span(view.now.wall - i64::try_from(view.times.idle.as_millis()).unwrap_or(0), view.now.wall)
+}
+
+fn watching(view: &View) -> String {
+    match &view.daemon {
+        Daemon::None => "no daemon".to_owned(),
+        Daemon::Running(None) => "a daemon is starting".to_owned(),
+        Daemon::Running(Some(beacon)) => {
+            let since = local(beacon.started, view.now.wall);
+            let mode = if beacon.mode == "observe" { ", observing only" } else { "" };
+            format!("yes, by {} since {since} (pid {}){mode}", plain(&beacon.watching, 120), beacon.pid)
+        }
+        Daemon::Stuck(beacon) => format!(
+            "NO: the daemon (pid {}) has not ticked for {}; \"watchdog start\" replaces it",
+            beacon.pid,
+            span(beacon.last_tick, view.now.wall)
+        ),
+    }
+}
+
+fn pipeline(view: &View) -> String {
+    let Some(stage) = &view.sight.stage else { return "none".to_owned() };
+    let stage = plain(stage, 40);
+    match &view.sight.activity {
+        None => format!("stage {stage}; no work has been seen yet"),
+        Some(activity) => {
+            format!(
+                "stage {stage}; last work {} ago ({})",
+                silence(view),
+                plain(&activity.last_activity_source, 60)
+            )
+        }
+    }
+}
+
+fn pending(view: &View) -> String {
+    match &view.pending {
+        Pending::Nothing => "nothing".to_owned(),
+        Pending::Broken(fault) => format!("pending-nudge.json cannot be delivered: {}", plain(fault, 200)),
+        Pending::Staged(nudge) => {
+            let what =
+                if nudge.number == 0 { "a note".to_owned() } else { format!("nudge {}", nudge.number) };
+            format!("{what}, staged {} ago, not taken yet", span(nudge.timestamp * 1000, view.now.wall))
+        }
+    }
+}
+
+fn agents_table(view: &View) -> String {
+    let facts = view.sight.facts(&view.ledger, view.times, None);
+    let mut all: Vec<_> = agents(&facts).collect();
+    all.sort_by_key(|(_, id, agent)| (!id.is_empty(), std::cmp::Reverse(agent.last)));
+    if all.is_empty() {
+        return String::new();
+    }
+    let now = view.now.wall;
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(WIDTH as u16).set_header(["agent", "state", "for", "doing"]);
+    for (_, id, agent) in all.iter().take(MOST_AGENTS) {
+        let doing = match (&agent.asked, agent.tools.iter().min_by_key(|tool| tool.since)) {
+            (Some(asked), _) => format!(
+                "asks a person for {} since {}",
+                plain(&asked.what.words(), 60),
+                local(asked.since, now)
+            ),
+            (None, Some(tool)) => format!("{} for {}", plain(&tool.tool, 60), span(tool.since, now)),
+            (None, None) => String::new(),
+        };
+        let name = plain(&name_of(id, agent), 40);
+        table.add_row([name, state_word(agent.state).to_owned(), span(agent.since, now), doing]);
+    }
+    table.set_constraints([ColumnConstraint::UpperBoundary(Width::Fixed(28))]);
+    let rest = all.len().saturating_sub(MOST_AGENTS);
+    let rest = if rest > 0 { format!(" and {rest} more\n") } else { String::new() };
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    format!("\n{}\n{rest}", lines.join("\n"))
+}
+
+/// Writes `label  text`, the text wrapped to the width.
+fn line(out: &mut String, label: &str, text: &str, style: Style) {
+    let room = WIDTH - 10;
+    let mut first = true;
+    for part in wrap(text, room) {
+        let label = if first { label } else { "" };
+        writeln!(out, "{label:<10}{style}{part}{style:#}").ok();
+        first = false;
+    }
+}
+
+fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let mut word = word;
+        let line = lines.last_mut().map_or(0, |line| line.chars().count());
+        if line > 0 && line + 1 + word.chars().count() > room {
+            lines.push(String::new());
+        }
+        while word.chars().count() > room {
+            let cut = word.char_indices().nth(room).map_or(word.len(), |(at, _)| at);
+            lines.push(word[..cut].to_owned());
+            lines.push(String::new());
+            word = &word[cut..];
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
+/// A point in time as a person reads it here: the time of day, with the date if it is another day.
+pub(super) fn local(at: Millis, now: Millis) -> String {
+    let zoned =
+        |at: Millis| DateTime::<Utc>::from_timestamp_millis(at).map(|time| time.with_timezone(&Local));
+    let (Some(time), Some(today)) = (zoned(at), zoned(now)) else { return format!("{at} ms") };
+    let same_day = time.date_naive() == today.date_naive();
+    time.format(if same_day { "%H:%M:%S" } else { "%Y-%m-%d %H:%M:%S" }).to_string()
+}

@@ -1,0 +1,182 @@
+//! Carrying out what a look calls for: files first, then counters, then the journal; under the lock, and only if
+//! the world is still the one that was judged.
+
+use std::time::Duration;
+
+use super::pipeline::Effect;
+use super::sight::Sight;
+use crate::model::event::{Event, VERSION, What};
+use crate::model::judge::Facts;
+use crate::model::ledger::Ledger;
+use crate::model::moment::Moment;
+use crate::model::nudge::{Flag, Nudge, id_of};
+use crate::model::policy::Policy;
+use crate::model::rule::{Times, has_recovered};
+use crate::model::wording;
+use crate::store::activity_file::{self, Held, Loaded};
+use crate::store::file::{FileError, chain};
+use crate::store::recovery::{Note, recover};
+use crate::store::root::Root;
+use crate::store::{flag_file, journal, pending, sessions};
+
+/// How long the daemon waits for the lock. It will look again anyway.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is judged and acted upon.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'a> {
+    /// The root.
+    pub root: &'a Root,
+    /// The look that was judged.
+    pub sight: &'a Sight,
+    /// The journal, folded.
+    pub ledger: &'a Ledger,
+    /// The settings in force.
+    pub policy: &'a Policy,
+    /// When.
+    pub now: Moment,
+}
+
+/// What came of an effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is done.
+    Done,
+    /// A nudge was staged, but its counter could not be stored: why.
+    Uncounted(String),
+    /// The world has changed since the look: nothing was done.
+    Overtaken,
+}
+
+/// Carries out one effect.
+///
+/// # Errors
+/// A file could not be stored. A nudge that could not be stored is not counted, a flag that could not be stored
+/// ends nothing.
+pub fn act(scene: Scene<'_>, effect: &Effect) -> Result<Outcome, FileError> {
+    let Scene { root, now, .. } = scene;
+    match effect {
+        Effect::Nudge { n, idle } => nudge(scene, *n, *idle),
+        Effect::Escalate { nudges, idle, cause } => escalate(scene, *nudges, *idle, cause),
+        Effect::TellPerson(held) => note(
+            root,
+            &[Event {
+                v: VERSION,
+                at: now.wall,
+                session: held.session.clone(),
+                agent: held.agent.clone(),
+                name: String::new(),
+                what: What::PersonTold,
+            }],
+        ),
+        Effect::CloseEpisode => close(scene),
+        Effect::ClearFlag => {
+            let held = activity_file::hold(root, PATIENCE)?;
+            recover(root, &held, "daemon", Note::Omit, now.wall).map(|_| Outcome::Done)
+        }
+        Effect::EndSessions(ids) => {
+            let lost =
+                |id: &String| Event { session: id.clone(), ..Event::of_root(now.wall, What::SessionLost) };
+            let events: Vec<Event> = ids.iter().map(lost).collect();
+            for id in ids {
+                sessions::end(root, id)?;
+            }
+            note(root, &events)
+        }
+        Effect::Note(what) => note(root, &[Event::of_root(now.wall, what.clone())]),
+    }
+}
+
+fn note(root: &Root, events: &[Event]) -> Result<Outcome, FileError> {
+    journal::append(root, events).map(|()| Outcome::Done)
+}
+
+/// Takes the lock and reads again. None = somebody else has written since the look.
+fn hold(scene: Scene<'_>) -> Result<Option<(Held<'_>, Loaded)>, FileError> {
+    let held = activity_file::hold(scene.root, PATIENCE)?;
+    // A file that the last session's end has taken away stays away.
+    let Some(loaded) = activity_file::load(scene.root) else { return Ok(None) };
+    let judged = scene.sight.activity.as_ref().map(|activity| (activity.epoch, activity.last_activity_ts));
+    Ok((judged == Some((loaded.activity.epoch, loaded.activity.last_activity_ts))).then_some((held, loaded)))
+}
+
+fn facts(scene: Scene<'_>, idle: Duration) -> Facts<'_> {
+    scene.sight.facts(scene.ledger, Times { idle, since_nudge: None }, None)
+}
+
+/// The file first, then the counter.
+fn nudge(scene: Scene<'_>, n: u32, idle: Duration) -> Result<Outcome, FileError> {
+    let Scene { root, policy, now, .. } = scene;
+    let Some((held, mut loaded)) = hold(scene)? else { return Ok(Outcome::Overtaken) };
+    let facts = facts(scene, idle);
+    let session = scene.ledger.lead_session(|id| scene.sight.living.iter().any(|living| living == id));
+    let nudge = Nudge {
+        text: wording::nudge(&facts, &loaded.activity, idle.as_secs(), n, policy.rule.max_nudges, now.wall),
+        timestamp: now.seconds(),
+        number: n,
+        id: id_of(now.wall, n),
+        session: session.map(ToOwned::to_owned),
+        wakes: true,
+    };
+    pending::stage(root, &nudge)?;
+    loaded.activity.nudge_count = n;
+    loaded.activity.last_nudge_ts = now.seconds();
+    let counted = held.store(&mut loaded);
+    let noted = note(
+        root,
+        &[Event::of_root(now.wall, What::Nudged { n, id: nudge.id, idle_seconds: idle.as_secs() })],
+    );
+    Ok(match (counted, noted) {
+        (Err(error), _) => Outcome::Uncounted(chain(&error)),
+        _ => Outcome::Done,
+    })
+}
+
+fn escalate(scene: Scene<'_>, nudges: u32, idle: Duration, cause: &str) -> Result<Outcome, FileError> {
+    let Scene { root, now, .. } = scene;
+    // Clients that are gone change nothing any more: there is nothing to be overtaken by.
+    let held = if cause == "session_lost" {
+        None
+    } else {
+        match hold(scene)? {
+            Some(held) => Some(held),
+            None => return Ok(Outcome::Overtaken),
+        }
+    };
+    let diagnosis = if cause == "session_lost" {
+        let text = wording::flag(&facts(scene, idle), nudges, idle.as_secs(), now.wall);
+        format!("The client is gone without a word while the pipeline was active. {text}")
+    } else {
+        wording::flag(&facts(scene, idle), nudges, idle.as_secs(), now.wall)
+    };
+    let flag = Flag {
+        timestamp: now.seconds(),
+        nudge_count: Some(nudges),
+        last_activity_source: scene
+            .sight
+            .activity
+            .as_ref()
+            .map(|activity| wording::plain(&activity.last_activity_source, 200)),
+        cause: Some(cause.to_owned()),
+        diagnosis: Some(diagnosis),
+        ..Flag::default()
+    };
+    flag_file::store(root, &flag)?;
+    // The flag speaks for itself from here on; a nudge that nobody took would only contradict it.
+    pending::withdraw(root, |nudge| nudge.number > 0).ok();
+    drop(held);
+    // The flag is there: that its line is not must not keep the daemon from saying so.
+    note(root, &[Event::of_root(now.wall, What::Escalated { n: nudges, cause: cause.to_owned() })]).ok();
+    Ok(Outcome::Done)
+}
+
+fn close(scene: Scene<'_>) -> Result<Outcome, FileError> {
+    let held = activity_file::hold(scene.root, PATIENCE)?;
+    let Some(mut loaded) = activity_file::load(scene.root) else { return Ok(Outcome::Overtaken) };
+    if loaded.activity.nudge_count == 0 || !has_recovered(&loaded.activity, &scene.policy.rule) {
+        return Ok(Outcome::Overtaken);
+    }
+    loaded.activity.nudge_count = 0;
+    held.store(&mut loaded)?;
+    note(scene.root, &[Event::of_root(scene.now.wall, What::Closed)])
+}

@@ -1,0 +1,11 @@
+//! The daemon: sleeps until the next deadline, a file event or the tick; looks, judges, acts.
+
+pub mod act;
+pub mod detach;
+pub mod log;
+pub mod pipeline;
+pub mod post;
+pub mod run;
+pub mod serve;
+pub mod sight;
+pub mod watch;

@@ -1,0 +1,303 @@
+//! One root in the daemon's care: its lock, its pid file, its beacon, and what is done about each look.
+
+use std::fs::File;
+use std::time::Duration;
+
+use tracing::{info, warn};
+
+use super::act::{Outcome, Scene, act};
+use super::pipeline::{Effect, End, Pipeline, Step};
+use super::sight::{Memo, Sight, follow};
+use crate::model::event::{Event, What};
+use crate::model::judge::Verdict;
+use crate::model::moment::Moment;
+use crate::model::policy::Policy;
+use crate::model::wording::report;
+use crate::store::beacon::{self, Beacon};
+use crate::store::file::{FileError, chain};
+use crate::store::journal::{self, Follower, ROTATE_AT};
+use crate::store::pid_file;
+use crate::store::root::Root;
+use crate::store::settings::mode_word;
+use crate::system::alert::Report;
+use crate::system::clock;
+use crate::system::process::{Identity, boot_id};
+
+/// One root in the daemon's care.
+pub struct Post {
+    root: Root,
+    _lock: File,
+    pipeline: Pipeline,
+    follower: Follower,
+    memo: Memo,
+    beacon: Beacon,
+    /// What was broken at the last look, so that it is logged once.
+    faults: Vec<String>,
+    /// Events since the last look, and looks that found changes without any.
+    heard: bool,
+    unheard: u32,
+    stamp: Option<(i64, u64)>,
+    /// The journal was there before: of its events nobody is told any more.
+    caught_up: bool,
+}
+
+/// What came of a look.
+pub struct Look {
+    /// How long to wait before the next at the latest.
+    pub nap: Duration,
+    /// The root is to be left.
+    pub end: Option<End>,
+    /// What people are to be told.
+    pub reports: Vec<Report>,
+}
+
+impl Post {
+    /// Takes a root whose lock is held.
+    ///
+    /// # Errors
+    /// The pid file cannot be written: the daemon must not run untracked.
+    pub fn open(root: Root, lock: File, policy: Policy, stays: bool, now: Moment) -> Result<Self, FileError> {
+        pid_file::store(&root, pid_file::DAEMON, std::process::id())?;
+        let own = Identity::own();
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let beacon = Beacon {
+            v: 1,
+            pid: own.pid,
+            start_time: own.start_time,
+            boot_id: boot_id(),
+            version: version.clone(),
+            started: now.wall,
+            stays,
+            ..Beacon::default()
+        };
+        journal::append(&root, &[Event::of_root(now.wall, What::DaemonStart { pid: own.pid, version })]).ok();
+        let pipeline = Pipeline::new(policy, stays, now);
+        Ok(Self {
+            root,
+            _lock: lock,
+            pipeline,
+            follower: Follower::default(),
+            memo: Memo::default(),
+            beacon,
+            faults: Vec::new(),
+            heard: false,
+            unheard: 0,
+            stamp: None,
+            caught_up: false,
+        })
+    }
+
+    /// The root.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// The settings in force.
+    pub fn policy(&self) -> &Policy {
+        self.pipeline.policy()
+    }
+
+    /// Takes new settings.
+    pub fn set_policy(&mut self, policy: Policy) {
+        self.pipeline.set_policy(policy);
+    }
+
+    /// The last verdict and its reason.
+    pub fn verdict(&self) -> String {
+        format!("{}: {}", self.beacon.verdict, self.beacon.reason)
+    }
+
+    /// Tells whether the last verdict was quiet.
+    pub fn is_quiet(&self) -> bool {
+        self.beacon.verdict != "nudge" && self.beacon.verdict != "escalate"
+    }
+
+    /// An event told of a change.
+    pub fn hear(&mut self) {
+        self.heard = true;
+    }
+
+    /// Tells whether several looks in a row found changes of which no event told.
+    pub fn is_unheard(&self) -> bool {
+        self.unheard >= 2
+    }
+
+    /// Looks, judges, acts.
+    pub fn look(&mut self, watching: &str) -> Look {
+        let now = clock::now();
+        let mut sight = Sight::of(&self.root, &mut self.memo);
+        self.mind_the_ears(&sight);
+        let mut events = follow(&mut self.follower, &self.root, &mut sight);
+        if !std::mem::replace(&mut self.caught_up, true) {
+            events.clear();
+        }
+        let step = self.pipeline.step(&sight, &self.follower.ledger, now);
+        let mut faults = std::mem::take(&mut sight.faults);
+        let (end, told) = self.carry_out(&step, &sight, now, &mut faults);
+        let mut after = Sight::default();
+        events.extend(follow(&mut self.follower, &self.root, &mut after));
+        self.rotate(now, &mut faults);
+        let display = self.root.display();
+        let policy = self.pipeline.policy();
+        let mut reports: Vec<Report> = events
+            .iter()
+            .filter_map(|event| report(event, policy.rule.max_nudges))
+            .map(|(on, summary)| Report {
+                on,
+                root: display.clone(),
+                summary: format!("{display}: {summary}"),
+                at: now.wall,
+            })
+            .collect();
+        reports.extend(told.map(|summary| Report {
+            on: "waiting",
+            root: display.clone(),
+            summary: format!("{display}: {summary}"),
+            at: now.wall,
+        }));
+        self.log(&step, faults);
+        self.keep_beacon(&step, watching, now);
+        Look { nap: step.nap, end, reports }
+    }
+
+    /// Counts looks that find a new stamp although nothing was heard.
+    fn mind_the_ears(&mut self, sight: &Sight) {
+        let stamp = sight.activity.as_ref().map(|activity| (activity.last_activity_ts, activity.epoch));
+        let changed = self.stamp.is_some() && self.stamp != stamp;
+        self.unheard = if changed && !self.heard {
+            self.unheard + 1
+        } else if self.heard {
+            0
+        } else {
+            self.unheard
+        };
+        self.heard = false;
+        self.stamp = stamp;
+    }
+
+    /// Carries out the effects. Returns the end, which holds only if what it rests on was stored, and what the
+    /// operator is to be told.
+    fn carry_out(
+        &mut self,
+        step: &Step,
+        sight: &Sight,
+        now: Moment,
+        faults: &mut Vec<String>,
+    ) -> (Option<End>, Option<String>) {
+        let mut end = step.end;
+        let mut told = None;
+        for effect in &step.effects {
+            let scene = Scene {
+                root: &self.root,
+                sight,
+                ledger: &self.follower.ledger,
+                policy: self.pipeline.policy(),
+                now,
+            };
+            let outcome = act(scene, effect);
+            match (effect, &outcome) {
+                (Effect::Nudge { n, idle }, Ok(Outcome::Done | Outcome::Uncounted(_))) => {
+                    info!(root = self.root.display(), n, idle_seconds = idle.as_secs(), "nudged");
+                    self.pipeline.note_nudge(now);
+                }
+                (Effect::Escalate { nudges, cause, .. }, Ok(Outcome::Done)) => {
+                    warn!(root = self.root.display(), nudges, cause, "escalated");
+                }
+                (Effect::Escalate { .. }, _) => end = None,
+                (Effect::TellPerson(held), _) => {
+                    told = Some(format!(
+                        "{} has waited for a person since {} ({})",
+                        held.who,
+                        crate::model::wording::clock(held.since),
+                        held.what
+                    ));
+                }
+                _ => {}
+            }
+            match outcome {
+                Err(error) => faults.push(chain(&error)),
+                Ok(Outcome::Uncounted(fault)) => faults.push(fault),
+                Ok(_) => {}
+            }
+        }
+        if !step.effects.is_empty() {
+            // Our own write is heard, and is no change of others.
+            self.stamp = None;
+        }
+        (end, told)
+    }
+
+    fn rotate(&self, now: Moment, faults: &mut Vec<String>) {
+        if self.follower.offset() > ROTATE_AT
+            && let Err(error) = journal::rotate(&self.root, now.wall, ROTATE_AT)
+        {
+            faults.push(chain(&error));
+        }
+    }
+
+    fn log(&mut self, step: &Step, faults: Vec<String>) {
+        let verdict = (step.verdict.word(), step.verdict.reason_word());
+        if verdict != (self.beacon.verdict.as_str(), self.beacon.reason.as_str()) {
+            info!(root = self.root.display(), verdict = verdict.0, reason = verdict.1, "judged");
+        }
+        if faults != self.faults {
+            for fault in &faults {
+                warn!(root = self.root.display(), fault, "fault");
+            }
+            self.faults = faults;
+        }
+    }
+
+    /// Rewrites the beacon when a tick has passed or what it says has changed.
+    fn keep_beacon(&mut self, step: &Step, watching: &str, now: Moment) {
+        let policy = self.pipeline.policy();
+        let until = match &step.verdict {
+            Verdict::Quiet { until, .. } => *until,
+            _ => None,
+        };
+        let awake = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let seen = |seen: Option<crate::model::stall::Seen>| {
+            seen.map(|seen| (seen.stamp, awake(seen.awake), awake(seen.before)))
+        };
+        let memory = self.pipeline.memory();
+        let next = Beacon {
+            tick_ms: awake(policy.daemon.tick),
+            watching: watching.to_owned(),
+            mode: mode_word(policy.daemon.mode).to_owned(),
+            verdict: step.verdict.word().to_owned(),
+            reason: step.verdict.reason_word().to_owned(),
+            faults: self.faults.clone(),
+            ..self.beacon.clone()
+        };
+        let tick = policy.daemon.tick.mul_f32(0.9);
+        let is_due = now.awake.saturating_sub(Duration::from_millis(self.beacon.last_tick_awake_ms)) >= tick;
+        if next == self.beacon && !is_due {
+            return;
+        }
+        self.beacon = Beacon {
+            last_tick: now.wall,
+            last_tick_awake_ms: awake(now.awake),
+            until,
+            seen_activity: seen(memory.activity),
+            seen_nudge: seen(memory.nudge),
+            ..next
+        };
+        if let Err(error) = beacon::store(&self.root, &self.beacon) {
+            let fault = chain(&error);
+            if !self.faults.contains(&fault) {
+                warn!(root = self.root.display(), fault, "fault");
+                self.faults.push(fault);
+            }
+        }
+    }
+
+    /// Leaves the root: the marks go, the lock is released last.
+    pub fn close(self, reason: &str) {
+        let event = Event::of_root(clock::now().wall, What::DaemonStop { reason: reason.to_owned() });
+        if self.root.own().is_dir() {
+            journal::append(&self.root, &[event]).ok();
+        }
+        pid_file::remove_if(&self.root, pid_file::DAEMON, std::process::id());
+        std::fs::remove_file(self.root.in_own("daemon.json")).ok();
+    }
+}

@@ -1,0 +1,138 @@
+//! What a look at a root's files shows. `status`, `check` and the daemon look the same way.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::model::activity::Activity;
+use crate::model::event::Event;
+use crate::model::judge::Facts;
+use crate::model::ledger::Ledger;
+use crate::model::rule::Times;
+use crate::store::activity_file::Loaded;
+use crate::store::file::chain;
+use crate::store::journal::Follower;
+use crate::store::root::Root;
+use crate::store::sessions::{self, Session};
+use crate::store::{activity_file, flag_file, state_file};
+use crate::system::clients::{Life, life};
+
+/// One look at a root.
+#[derive(Debug, Clone, Default)]
+pub struct Sight {
+    /// The folder `.kiln` is gone.
+    pub is_gone: bool,
+    /// The pipeline's stage; none = there is no pipeline.
+    pub stage: Option<String>,
+    /// The last sign of work.
+    pub activity: Option<Activity>,
+    /// The flag lies there, with its time (unix seconds; 0 = unknown).
+    pub flag: Option<i64>,
+    /// Sessions whose client lives, or did not say which process it is.
+    pub living: Vec<String>,
+    /// Sessions whose client is gone without a word.
+    pub dead: BTreeSet<String>,
+    /// What could not be read, in words.
+    pub faults: Vec<String>,
+}
+
+/// What was read at the last look, to be read again only if the file has changed: an open is a file event, and a
+/// look that is answered by an event would be followed by another.
+#[derive(Debug, Default)]
+pub struct Memo {
+    stage: Cached<Result<Option<String>, String>>,
+    activity: Cached<Option<Loaded>>,
+    flag: Cached<Option<i64>>,
+}
+
+#[derive(Debug)]
+struct Cached<T>(Option<(Stamp, T)>);
+
+impl<T> Default for Cached<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+/// Tells one state of a file from the next: place, size, times.
+type Stamp = Option<(u64, u64, u64, i64, i64, i64, i64)>;
+
+impl<T: Clone> Cached<T> {
+    fn get(&mut self, path: &Path, read: impl FnOnce() -> T) -> T {
+        let stamp: Stamp = std::fs::symlink_metadata(path).ok().map(|meta| {
+            (
+                meta.dev(),
+                meta.ino(),
+                meta.len(),
+                meta.mtime(),
+                meta.mtime_nsec(),
+                meta.ctime(),
+                meta.ctime_nsec(),
+            )
+        });
+        match &self.0 {
+            // A link's own stamp says nothing of the file behind it.
+            Some((known, value)) if *known == stamp && !path.is_symlink() => value.clone(),
+            _ => {
+                let value = read();
+                self.0 = Some((stamp, value.clone()));
+                value
+            }
+        }
+    }
+}
+
+impl Sight {
+    /// Looks at all of a root but its journal.
+    pub fn of(root: &Root, memo: &mut Memo) -> Self {
+        let mut sight = Self { is_gone: !root.kiln().is_dir(), ..Self::default() };
+        match memo.stage.get(&root.state(), || state_file::stage(root).map_err(|error| chain(&error))) {
+            Ok(stage) => sight.stage = stage,
+            Err(fault) => sight.faults.push(fault),
+        }
+        if let Some(loaded) = memo.activity.get(&root.activity(), || activity_file::load(root)) {
+            sight.faults.extend(loaded.faults.iter().map(|fault| format!("activity.json: {fault}")));
+            sight.activity = Some(loaded.activity);
+        }
+        sight.flag = memo.flag.get(&root.flag(), || flag_file::load(root).map(|flag| flag.timestamp));
+        for session in sessions::all(root) {
+            let Session { session_id, .. } = &session;
+            if life(&session) == Life::Dead {
+                sight.dead.insert(session_id.clone());
+            } else {
+                sight.living.push(session_id.clone());
+            }
+        }
+        sight
+    }
+
+    /// Puts the facts together for the judge.
+    pub fn facts<'a>(&'a self, ledger: &'a Ledger, times: Times, settling: Option<Duration>) -> Facts<'a> {
+        Facts {
+            stage: self.stage.as_deref(),
+            activity: self.activity.as_ref(),
+            ledger,
+            flagged: self.flag.is_some(),
+            times,
+            settling,
+            dead: &self.dead,
+        }
+    }
+
+    /// Tells whether there is a pipeline and it is not complete.
+    pub fn is_active(&self) -> bool {
+        self.stage.as_deref().is_some_and(|stage| stage != "complete")
+    }
+}
+
+/// Follows a root's journal; what cannot be read is a fault of the sight.
+pub fn follow(follower: &mut Follower, root: &Root, sight: &mut Sight) -> Vec<Event> {
+    match follower.follow(root) {
+        Ok(events) => events,
+        Err(error) => {
+            sight.faults.push(chain(&error));
+            Vec::new()
+        }
+    }
+}

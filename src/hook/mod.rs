@@ -1,0 +1,123 @@
+//! One event of a client: read from stdin, noted, answered, a millisecond, exit 0.
+//!
+//! Whatever fails inside, the session that is watched must not feel it: nothing but an answer goes to stdout, and
+//! only a teammate's feedback and a wake end with 2, each with a text on stderr.
+
+mod answer;
+mod failure;
+mod heartbeat;
+mod scene;
+mod session;
+mod taking;
+mod teammate;
+
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use scene::Scene;
+
+use crate::model::event::What;
+use crate::protocol::payload;
+use crate::store::file::{FileError, chain};
+use crate::system::stdin;
+
+/// What a hook says to its client.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Reply {
+    /// Nothing.
+    #[default]
+    Silence,
+    /// JSON on stdout, exit 0.
+    Answer(String),
+    /// Text on stderr, exit 2: a teammate goes on, an idle session wakes.
+    Wake(String),
+}
+
+/// Handles one event. `arguments` are what follows `watchdog hook`; only `--root FOLDER` means something.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    // A panic is a defect of ours; the client must not see its text, nor its exit status.
+    std::panic::set_hook(Box::new(|_| {}));
+    let reply = catch_unwind(AssertUnwindSafe(|| reply(arguments))).unwrap_or_default();
+    match reply {
+        Reply::Silence => ExitCode::SUCCESS,
+        Reply::Answer(text) => {
+            answer::print(&text);
+            ExitCode::SUCCESS
+        }
+        Reply::Wake(text) => {
+            answer::print_wake(&text);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn reply(arguments: impl Iterator<Item = OsString>) -> Reply {
+    let Some(payload) = stdin::read().and_then(|bytes| payload::read(&bytes)) else { return Reply::Silence };
+    let Some(mut scene) = Scene::find(payload, explicit_root(arguments)) else { return Reply::Silence };
+    if scene.payload.event == "SessionEnd" {
+        scene.note_fault(session::end(&scene));
+        return Reply::Silence;
+    }
+    // Outside an active pipeline a hook does nothing at all. A session that has ended sends stragglers.
+    if !scene.is_active() || !scene.register() {
+        return Reply::Silence;
+    }
+    handle(&mut scene)
+}
+
+fn handle(scene: &mut Scene) -> Reply {
+    match scene.payload.event.as_str() {
+        "SessionStart" => session::start(scene),
+        "UserPromptSubmit" | "PreToolUse" => {
+            let taken = if scene.event.is_lead() { taking::take(scene) } else { None };
+            scene.note_fault(heartbeat::beat(scene, |_| ()));
+            taken.map_or(Reply::Silence, |text| answer::context(&scene.payload.event, &text))
+        }
+        "PostToolUse" | "PostToolUseFailure" => {
+            scene.note_fault(heartbeat::beat(scene, |_| ()));
+            if matches!(scene.payload.tool(), "Write" | "Edit") {
+                session::keep_daemon(scene);
+            }
+            undeliverable(scene)
+        }
+        "SubagentStart" => teammate::started(scene),
+        "SubagentStop" => {
+            teammate::stopped(scene);
+            Reply::Silence
+        }
+        "TeammateIdle" => teammate::idle(scene),
+        "StopFailure" => {
+            scene.note_fault(failure::note(scene));
+            Reply::Silence
+        }
+        "FileChanged" => taking::wake(scene),
+        _ => {
+            scene.journal(std::slice::from_ref(&scene.event));
+            Reply::Silence
+        }
+    }
+}
+
+/// The sender of a message that nobody got is told which names exist.
+fn undeliverable(scene: &Scene) -> Reply {
+    match &scene.event.what {
+        What::ToolEnd { message: Some(message), .. } if !message.delivered => {
+            teammate::undeliverable(scene, &message.to)
+        }
+        _ => Reply::Silence,
+    }
+}
+
+fn explicit_root(mut arguments: impl Iterator<Item = OsString>) -> Option<OsString> {
+    arguments.find(|word| word == "--root").and_then(|_| arguments.next())
+}
+
+impl Scene {
+    /// Notes in the journal that something failed; the hook itself goes on.
+    fn note_fault(&self, result: Result<(), FileError>) {
+        if let Err(error) = result {
+            self.fault(&chain(&error));
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Sessions begin and end: a daemon is started or kept, a flag is cleared, and the last one takes the transient
+//! files with it.
+
+use std::time::Duration;
+
+use super::Reply;
+use super::answer;
+use super::heartbeat::PATIENCE;
+use super::scene::Scene;
+use crate::store::file::FileError;
+use crate::store::recovery::{Note, recover};
+use crate::store::{activity_file, sessions, transient};
+use crate::system::{clients, launch};
+
+/// All hooks of a session's end have 1.5 s together: they wait for the lock no longer than this.
+const HURRY: Duration = Duration::from_millis(250);
+
+/// A session begins, or goes on after a compaction.
+pub(super) fn start(scene: &Scene) -> Reply {
+    scene.journal(std::slice::from_ref(&scene.event));
+    if scene.payload.field("source") != "compact" {
+        scene.note_fault(clear_flag(scene));
+    }
+    keep_daemon(scene);
+    let path = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
+    answer::watch_paths(&scene.payload.event, &[path(scene.root.pending()), path(scene.root.flag())])
+}
+
+fn clear_flag(scene: &Scene) -> Result<(), FileError> {
+    let held = activity_file::hold(&scene.root, PATIENCE)?;
+    recover(&scene.root, &held, "SessionStart", Note::Leave, scene.now.wall).map(|_| ())
+}
+
+/// Makes sure that a daemon watches. That there is none must not keep a session from working.
+pub(super) fn keep_daemon(scene: &Scene) {
+    if let Err(error) = launch::ensure(&scene.root, scene.now, &[]) {
+        scene.fault(&launch::describe(&error));
+    }
+}
+
+/// A session ends. The last one asks the daemon to end first, since a hook may be killed right after, and removes
+/// the transient files; never the flag.
+///
+/// # Errors
+/// A file is there and stays there.
+pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
+    if !scene.root.tmp().is_dir() {
+        return Ok(());
+    }
+    let goes_on = matches!(scene.payload.field("reason"), "clear" | "resume");
+    let before = sessions::all(&scene.root);
+    let known = before.iter().any(|session| session.session_id == scene.event.session);
+    let others = before
+        .iter()
+        .filter(|session| session.session_id != scene.event.session && clients::may_live(session))
+        .count();
+    let is_last = others == 0 && (known || before.is_empty());
+    if is_last && !goes_on {
+        launch::ask_to_end(&scene.root);
+    }
+    if known {
+        scene.journal(std::slice::from_ref(&scene.event));
+        sessions::end(&scene.root, &scene.event.session)?;
+    }
+    if !is_last || goes_on {
+        return Ok(());
+    }
+    transient::remove_all(&scene.root, activity_file::hold(&scene.root, HURRY).ok())
+}

@@ -1,0 +1,33 @@
+//! What the end of the last session takes away; never the flag, never the journal.
+
+use std::fs;
+
+use super::activity_file::Held;
+use super::file::FileError;
+use super::root::Root;
+use super::{pending, pid_file, sessions};
+
+/// Removes pid files, bridge files, the beacon and whatever is staged. Returns the first thing that would not go.
+///
+/// # Errors
+/// A staged message is there and stays there.
+pub fn remove(root: &Root) -> Result<(), FileError> {
+    for path in [root.in_tmp(pid_file::DAEMON), root.in_tmp(pid_file::BRIDGE), root.in_own("daemon.json")] {
+        fs::remove_file(path).ok();
+    }
+    fs::remove_dir_all(root.in_own("bridges")).ok();
+    pending::withdraw(root, |_| true).map(|_| ())
+}
+
+/// Removes the sessions and the activity too: nobody is left whose they are. The lock is taken if it can be had in
+/// time; a session's end must not hang on somebody who is stopped.
+///
+/// # Errors
+/// A file is there and stays there.
+pub fn remove_all(root: &Root, held: Option<Held<'_>>) -> Result<(), FileError> {
+    let rest = remove(root);
+    sessions::clear(root);
+    super::file::remove(&root.activity())?;
+    drop(held);
+    rest
+}

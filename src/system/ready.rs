@@ -1,0 +1,62 @@
+//! Saying that the daemon is ready: to the starter over a pipe, to systemd over its socket.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::time::Duration;
+
+use sd_notify::NotifyState;
+
+/// What the starter reads when the daemon watches.
+pub const READY: &str = "ready";
+
+/// Whom to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Starter {
+    /// Another `watchdog` process reads our standard output until the first line.
+    Pipe,
+    /// A person or a service manager: systemd is told if its socket is there.
+    Foreground,
+}
+
+impl Starter {
+    /// Says that the daemon watches. After that nothing of the starter is held any more.
+    ///
+    /// # Errors
+    /// `/dev/null` cannot be opened.
+    pub fn ready(self, status: &str) -> io::Result<()> {
+        match self {
+            Self::Pipe => answer(READY),
+            Self::Foreground => {
+                notify(&[NotifyState::Ready, NotifyState::Status(status)]);
+                Ok(())
+            }
+        }
+    }
+
+    /// Says why the daemon does not watch.
+    pub fn refuse(self, reason: &str) {
+        if self == Self::Pipe {
+            answer(reason).ok();
+        }
+    }
+}
+
+fn answer(line: &str) -> io::Result<()> {
+    let one_line = line.replace('\n', " ");
+    // The starter may have given up; that is no reason not to watch.
+    writeln!(io::stdout(), "{one_line}").and_then(|()| io::stdout().flush()).ok();
+    let null: File = OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    Ok(())
+}
+
+/// Tells systemd, if it listens.
+pub fn notify(state: &[NotifyState<'_>]) {
+    sd_notify::notify(state).ok();
+}
+
+/// Returns how often systemd wants to hear of us, if it does: twice in its limit.
+pub fn watchdog_interval() -> Option<Duration> {
+    sd_notify::watchdog_enabled().map(|limit| limit / 2)
+}
