@@ -35,7 +35,7 @@ fn hooks_that_are_missing_or_old_are_named() {
     let text = fs::read_to_string(tree.path("home/.claude/settings.json")).unwrap();
     tree.write("home/.claude/settings.json", &text.replace("PermissionRequest", "Other"));
     insta::assert_snapshot!(tree.client(), @r#"
-    ! hooks: missing or out of date in TREE/home/.claude/settings.json: PermissionRequest, Stop
+    ! hooks: missing or out of date in TREE/home/.claude/settings.json: PermissionRequest, Stop, StopFailure
         run "watchdog install --user"
     + program: hooks run TREE/bin/watchdog, this program
     + switches: hooks are not switched off
