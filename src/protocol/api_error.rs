@@ -53,10 +53,12 @@ fn is_overloaded(text: &str) -> bool {
 
 /// Finds a reset time in an error's text: ISO 8601 or epoch seconds.
 fn reset_at(text: &str) -> Option<Millis> {
-    text.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | ')' | ',' | ';' | '|'))
-        .map(|word| word.trim_end_matches('.'))
-        .find_map(|word| {
-            let epoch = word.len() == 10 && word.bytes().all(|byte| byte.is_ascii_digit());
-            if epoch { word.parse::<Millis>().ok().map(|seconds| seconds * 1000) } else { stamp::iso(word) }
-        })
+    let ends = |c: char| c.is_whitespace() || "\"'()[]{}<>,;|=".contains(c);
+    text.split(ends).map(|word| word.trim_end_matches('.')).find_map(|word| {
+        let epoch = word.len() == 10 && word.bytes().all(|byte| byte.is_ascii_digit());
+        if epoch { word.parse::<Millis>().ok().map(|seconds| seconds * 1000) } else { stamp::iso(word) }
+    })
 }
+
+#[cfg(test)]
+mod tests;

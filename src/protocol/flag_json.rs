@@ -47,3 +47,6 @@ pub fn write(flag: &Flag) -> Vec<u8> {
     bytes.push(b'\n');
     bytes
 }
+
+#[cfg(test)]
+mod tests;

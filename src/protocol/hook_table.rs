@@ -51,7 +51,8 @@ pub const TABLE: [Line; 14] = [
     plain("PermissionRequest"),
     plain("Notification"),
     Line { event: "Stop", matcher: None, handlers: &[Command::Hook, Command::Bridge] },
-    plain("StopFailure"),
+    // A failed turn fires no Stop: without a bridge here an idle session would be out of its reach from then on.
+    Line { event: "StopFailure", matcher: None, handlers: &[Command::Hook, Command::Bridge] },
     plain("SessionEnd"),
     Line {
         event: "FileChanged",
@@ -78,3 +79,6 @@ pub fn registrations(program: &str, bridge: Option<Duration>) -> Vec<Registratio
     };
     TABLE.iter().map(registration).collect()
 }
+
+#[cfg(test)]
+mod tests;

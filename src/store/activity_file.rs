@@ -70,6 +70,11 @@ pub fn add_unstored(root: &Root, activity: &mut Activity) -> bool {
     later
 }
 
+/// Removes the mark: whose work it was is gone with its session.
+pub fn forget_unstored(root: &Root) {
+    fs::remove_file(unstored(root)).ok();
+}
+
 fn unstored(root: &Root) -> PathBuf {
     root.in_own("unstored")
 }

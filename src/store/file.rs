@@ -118,14 +118,11 @@ fn replace_through(temp: &Path, path: &Path, bytes: &[u8], access: Access, durab
 }
 
 fn write_new(temp: &Path, bytes: &[u8], access: Access, durable: bool) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    let flags = OFlags::NOFOLLOW.bits().cast_signed();
-    options.write(true).create(true).truncate(true).mode(access.mode()).custom_flags(flags);
-    let mut file = match options.open(temp) {
-        // A planted link or a file of another user: take it away, then make our own.
+    let mut file = match open_new(temp, access) {
+        // A planted link, pipe or file of another user: take it away, then make our own.
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             fs::remove_file(temp).map_err(|_| error)?;
-            options.open(temp)?
+            open_new(temp, access)?
         }
         other => other?,
     };
@@ -134,6 +131,22 @@ fn write_new(temp: &Path, bytes: &[u8], access: Access, durable: bool) -> io::Re
         file.sync_all()?;
     }
     Ok(())
+}
+
+fn open_new(temp: &Path, access: Access) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(access.mode())
+        .custom_flags(flags)
+        .open(temp)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() || meta.uid() != euid() {
+        return Err(io::Error::other("it is not a regular file of ours"));
+    }
+    Ok(file)
 }
 
 /// Removes a file. That it was not there is no error.

@@ -221,6 +221,8 @@ pub fn ask_to_end(root: &Root) -> Option<super::process::Handle> {
 
 /// Stops a root's daemon: asks, waits, and ends one that does not answer. Returns whether there was one.
 pub fn stop(root: &Root) -> bool {
+    // One that is being started is one to be stopped.
+    let _start = lock::acquire(&root.in_own("start.lock"), PATIENCE);
     let Some(handle) = ask_to_end(root) else { return false };
     if !handle.wait(GOODBYE) {
         handle.signal(Signal::KILL);

@@ -15,7 +15,7 @@ const ONE_NUDGE: &str = "[rule]\nidle_after = \"3s\"\nnudge_every = \"10m\"\n[da
 /// Copies the plugin beside the project, without one handler: the event, and the word it calls the program with.
 fn plugin_without(project: &Project, event: &str, word: &str) {
     let (from, to) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("plugin"), project.scratch().join("plugin"));
-    for name in [".claude-plugin/plugin.json", "hooks/hooks.json", "bin/watchdog"] {
+    for name in [".claude-plugin/plugin.json", "hooks/hooks.json", "bin/run-watchdog"] {
         fs::create_dir_all(to.join(name).parent().expect("a file lies in a folder")).expect("a new folder");
         fs::copy(from.join(name), to.join(name)).unwrap_or_else(|error| panic!("plugin/{name}: {error}"));
     }
@@ -27,7 +27,7 @@ fn plugin_without(project: &Project, event: &str, word: &str) {
 
 /// Leaves an idle session to the plugin without one of its handlers, and returns by which way it was woken.
 fn woken_without(event: &str, word: &str) -> Vec<Value> {
-    let project = Project::in_flight(ONE_NUDGE).without_hooks();
+    let project = Project::in_flight_without_hooks(ONE_NUDGE);
     plugin_without(&project, event, word);
     let bin = project.scratch().join("home/.local/bin");
     fs::create_dir_all(&bin).expect("a new folder");

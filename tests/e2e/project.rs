@@ -52,11 +52,17 @@ impl Project {
 
     /// Makes a project whose pipeline is in flight, with these settings and the product's hooks.
     pub(crate) fn in_flight(settings: &str) -> Self {
+        let project = Self::in_flight_without_hooks(settings);
+        project.install();
+        project
+    }
+
+    /// Makes a project whose pipeline is in flight, with these settings.
+    pub(crate) fn in_flight_without_hooks(settings: &str) -> Self {
         let project = Self::bare();
         fs::create_dir(project.path().join(".kiln")).expect("a new folder");
         project.write(".kiln/STATE.md", "# State\n\n- **stage**: build\n");
         project.write(".kiln/watchdog.toml", settings);
-        project.install();
         project
     }
 
@@ -116,24 +122,10 @@ impl Project {
             .expect("the program under test can be run")
     }
 
-    /// Registers the product's hooks.
-    fn install(&self) {
-        let ours = |word: &str| json!({"type": "command", "command": WATCHDOG, "args": [word]});
-        let with = |word: &str, more: Value| {
-            let mut handler = ours(word);
-            merge(&mut handler, more);
-            json!({"hooks": [handler]})
-        };
-        let mut hooks = json!({});
-        for event in EVENTS {
-            hooks[event] = json!([with("hook", json!({"timeout": 10}))]);
-        }
-        let mut changed = with("hook", json!({"timeout": 30, "asyncRewake": true}));
-        changed["matcher"] = json!(WATCHED);
-        hooks["FileChanged"] = json!([changed]);
-        let bridge = with("bridge", json!({"timeout": 43_260, "asyncRewake": true}));
-        push(&mut hooks["Stop"], bridge);
-        self.write(".claude/settings.json", &json!({"hooks": hooks}).to_string());
+    /// Registers the product's hooks, as a person does.
+    pub(crate) fn install(&self) {
+        let installed = self.watchdog(&["install"]);
+        assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
     }
 
     /// Takes one handler of the product out again: the event, and the word it calls the program with.
@@ -142,12 +134,6 @@ impl Project {
         let taken = remove_handler(&mut settings, event, word);
         assert_eq!(taken, 1, "{event} has one handler that calls {word:?}");
         self.write(".claude/settings.json", &settings.to_string());
-        self
-    }
-
-    /// Takes all hooks out again.
-    pub(crate) fn without_hooks(self) -> Self {
-        self.write(".claude/settings.json", "{}");
         self
     }
 
@@ -244,11 +230,4 @@ fn push(list: &mut Value, entry: Value) {
         *list = json!([]);
     }
     list.as_array_mut().expect("a list of entries").push(entry);
-}
-
-fn merge(handler: &mut Value, more: Value) {
-    let Value::Object(more) = more else { return };
-    for (name, value) in more {
-        handler[name] = value;
-    }
 }

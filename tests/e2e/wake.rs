@@ -60,6 +60,16 @@ fn an_idle_session_is_woken_through_the_bridge_alone() {
 }
 
 #[test]
+fn a_session_whose_turn_failed_is_woken_through_the_bridge_alone() {
+    let project = Project::in_flight(ONE_NUDGE).without("FileChanged", "hook");
+    let api = Api::start();
+    let client = Client::open(&project, &api, UNASKED);
+    client.prompt("@error 500 scripted_500");
+    api.first_holding(WAKE);
+    assert_eq!(claims(&project), ["bridge"]);
+}
+
+#[test]
 fn where_nothing_wakes_the_next_prompt_takes_the_nudge() {
     let project = Project::in_flight(ONE_NUDGE).without("FileChanged", "hook").without("Stop", "bridge");
     let api = Api::start();

@@ -54,8 +54,8 @@ fn every_kind_of_settings_file_is_back_to_the_byte_after_uninstall() {
         let home = Home::new();
         home.write(file);
         let installed = there_and_back(&home, "", &home.settings());
-        assert_eq!(installed.matches("\"bridge\"").count(), 1, "{installed}");
-        assert_eq!(installed.matches(PROGRAM).count(), 15, "{installed}");
+        assert_eq!(installed.matches("\"bridge\"").count(), 2, "{installed}");
+        assert_eq!(installed.matches(PROGRAM).count(), 16, "{installed}");
     }
 }
 
@@ -142,7 +142,7 @@ fn what_is_said_says_where_and_what_next() {
     insta::assert_snapshot!(home.run("uninstall --dry-run").lines().take(4).collect::<Vec<_>>().join("\n"), @"
     --- HOME/project/.claude/settings.json
     +++ /dev/null
-    @@ -1,211 +0,0 @@
+    @@ -1,220 +0,0 @@
     -{
     ");
     insta::assert_snapshot!(home.run("uninstall"), @"

@@ -40,7 +40,7 @@ fn settings(root: Option<&Root>, layers: &Layers) -> Finding {
         }
         Ok(config) => Finding::good(
             "values",
-            format!("{} settings are set; \"watchdog config\" lists them", config.sources.len()),
+            format!("not built in: {}; \"watchdog config\" lists all", config.sources.len()),
         ),
         Err(error) => Finding::wrong(
             "values",

@@ -35,7 +35,7 @@ fn hooks_that_are_missing_or_old_are_named() {
     let text = fs::read_to_string(tree.path("home/.claude/settings.json")).unwrap();
     tree.write("home/.claude/settings.json", &text.replace("PermissionRequest", "Other"));
     insta::assert_snapshot!(tree.client(), @r#"
-    ! hooks: missing or out of date in TREE/home/.claude/settings.json: PermissionRequest, Stop
+    ! hooks: missing or out of date in TREE/home/.claude/settings.json: PermissionRequest, Stop, StopFailure
         run "watchdog install --user"
     + program: hooks run TREE/bin/watchdog, this program
     + switches: hooks are not switched off
@@ -137,4 +137,19 @@ fn what_is_registered_twice_is_named() {
     "#);
     fs::remove_file(tree.path("project/.claude/settings.json")).unwrap();
     assert!(tree.client().starts_with("+ hooks: registered by the plugin watchdog@tools"));
+}
+
+#[test]
+fn the_program_of_a_plugin_is_looked_for_where_its_wrapper_looks() {
+    let tree = Tree::new();
+    let found = super::super::client::plugin_program(&[tree.path("none"), tree.path("bin")]);
+    assert_eq!(tree.shown(&[found]), "+ program: hooks run TREE/bin/watchdog, this program\n");
+    insta::assert_snapshot!(tree.shown(&[super::super::client::plugin_program(&[tree.path("none")])]), @"
+    ! program: the plugin finds no program and does nothing
+        put this program into ~/.local/bin, or name its folder in WATCHDOG_BIN
+    ");
+    let wrapper = include_str!("../../../../plugin/bin/watchdog");
+    let line = "for folder in \"${WATCHDOG_BIN:-}\" \"$HOME/.local/bin\" /usr/local/bin /usr/bin; do";
+    assert!(wrapper.contains(line), "the wrapper looks elsewhere now; so must doctor");
+    assert_eq!(super::super::client::plugin_folders().len(), 4);
 }

@@ -164,7 +164,7 @@ proptest! {
     #[test]
     fn uninstall_restores_every_byte((_, text) in file(any::<bool>())) {
         let done = install(&text, &whole_table()).unwrap();
-        prop_assert_eq!(entries(&done).unwrap().len(), 15);
+        prop_assert_eq!(entries(&done).unwrap().len(), 16);
         prop_assert_eq!(&install(&done, &whole_table()).unwrap(), &done);
         prop_assert_eq!(uninstall(&done, Some(&text)).unwrap(), Some(text));
     }
@@ -235,7 +235,7 @@ proptest! {
             .collect();
         let done = install(&install(&text, &older).unwrap(), &whole_table()).unwrap();
         prop_assert_eq!(outdated(&done, &whole_table()).unwrap(), [""; 0]);
-        prop_assert_eq!(entries(&done).unwrap().len(), 15);
+        prop_assert_eq!(entries(&done).unwrap().len(), 16);
         prop_assert!(!done.contains("/old/bin"));
         if beyond_json(&text).unwrap().is_none() {
             prop_assert_eq!(of_others(read(&done)), of_others(value));
