@@ -11,4 +11,5 @@ mod home;
 mod install;
 mod lifecycle;
 mod plugin;
+mod virtual_time;
 mod world;
