@@ -9,4 +9,5 @@ mod field;
 mod home;
 mod install;
 mod plugin;
+mod timed;
 mod world;
