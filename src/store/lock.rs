@@ -74,3 +74,6 @@ pub fn lock(file: &File, kind: Kind, patience: Duration) -> io::Result<bool> {
 pub fn is_held(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
+
+#[cfg(test)]
+mod tests;
