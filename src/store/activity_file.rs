@@ -98,3 +98,6 @@ impl Held<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

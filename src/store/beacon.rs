@@ -66,3 +66,6 @@ pub fn store(root: &Root, beacon: &Beacon) -> Result<(), FileError> {
 pub fn load(root: &Root) -> Option<Beacon> {
     serde_json::from_slice(&read_own(&root.in_own("daemon.json"), 64 * 1024).ok()??).ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,3 +31,6 @@ pub fn remove_all(root: &Root, held: Option<Held<'_>>) -> Result<(), FileError> 
     drop(held);
     rest
 }
+
+#[cfg(test)]
+mod tests;
