@@ -40,6 +40,15 @@ impl Place {
         Ok(roots)
     }
 
+    /// The folder that was named, which need not hold .kiln.
+    pub(super) fn named(&self) -> anyhow::Result<Option<PathBuf>> {
+        let variable = || std::env::var_os("KILN_ROOT").filter(|root| !root.is_empty()).map(PathBuf::from);
+        let Some(folder) = self.root.first().cloned().or_else(variable) else { return Ok(None) };
+        anyhow::ensure!(self.root.len() < 2, "one --root at a time, please; only \"run\" serves several");
+        anyhow::ensure!(folder.is_dir(), "there is no folder {}", folder.display());
+        Ok(Some(std::path::absolute(folder)?))
+    }
+
     fn found() -> anyhow::Result<Root> {
         if let Some(root) = std::env::var_os("KILN_ROOT").filter(|root: &OsString| !root.is_empty()) {
             return Root::at(root.as_ref()).context("$KILN_ROOT");

@@ -10,6 +10,7 @@ use crate::model::event::Event;
 use crate::model::judge::Facts;
 use crate::model::ledger::Ledger;
 use crate::model::rule::Times;
+use crate::model::wording;
 use crate::store::activity_file::Loaded;
 use crate::store::file::chain;
 use crate::store::journal::Follower;
@@ -93,7 +94,12 @@ impl Sight {
         }
         if let Some(loaded) = memo.activity.get(&root.activity(), || activity_file::load(root)) {
             sight.faults.extend(loaded.faults.iter().map(|fault| format!("activity.json: {fault}")));
-            sight.activity = Some(loaded.activity);
+            let mut activity = loaded.activity;
+            if activity_file::add_unstored(root, &mut activity) {
+                let at = wording::clock(activity.last_activity_ts * 1000);
+                sight.faults.push(format!("activity.json could not take the work that was seen at {at}"));
+            }
+            sight.activity = Some(activity);
         }
         sight.flag = memo.flag.get(&root.flag(), || flag_file::load(root).map(|flag| flag.timestamp));
         for session in sessions::all(root) {

@@ -124,8 +124,8 @@ pub fn still_listed(name: &str, stage: &str) -> String {
     let (name, stage) = (plain(name, 60), plain(stage, 40));
     bounded(&format!(
         "{MARK} {name} is going idle and is still listed among the active teammates (stage {stage}). What it owes \
-         another agent counts as sent only after SendMessage to that agent's exact name; text in a closing answer \
-         reaches nobody."
+         another agent counts as sent only after SendMessage to that agent's exact name; the text of a closing \
+         answer reaches the lead at most."
     ))
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use memchr::memmem;
 use rustix::fs::OFlags;
 
-use super::file::{Access, FileError, euid, open_own, replace, same_file};
+use super::file::{Access, FileError, euid, open_own, replace};
 use super::lock::{self, Kind};
 use super::root::Root;
 use crate::model::event::{Event, What};
@@ -62,10 +62,7 @@ fn open_to_append(root: &Root) -> io::Result<File> {
 }
 
 fn is_current(file: &File, root: &Root) -> bool {
-    match (file.metadata(), fs::symlink_metadata(root.in_own(NAME))) {
-        (Ok(mine), Ok(named)) => same_file(&mine, &named),
-        _ => false,
-    }
+    lock::is_in_place(file, &root.in_own(NAME))
 }
 
 /// Reads one line. A line that was torn by a full disk runs into the next: the last whole event in it counts.

@@ -1,1 +1,14 @@
-fn main() {}
+//! Integration tests: the real binary, real processes, scratch folders.
+#![allow(clippy::unwrap_used)]
+
+mod bridge;
+mod concurrency;
+mod contract;
+mod docs;
+mod doctor;
+mod field;
+mod home;
+mod install;
+mod lifecycle;
+mod plugin;
+mod world;

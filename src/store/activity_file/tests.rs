@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::{Loaded, hold, load};
+use super::{Loaded, add_unstored, forget_unstored, hold, load, note_unstored, prepare_unstored};
 use crate::store::root::Root;
 use crate::store::scratch::{Scratch, give_away, mode, names, project};
 
@@ -211,4 +211,31 @@ fn the_end_of_the_last_session_removes_the_file() {
     held.remove().unwrap();
     held.remove().unwrap();
     assert_eq!(load(&project), None);
+}
+
+#[test]
+fn work_that_could_not_be_stored_counts_by_a_file_s_time() {
+    let project = with(b"{\"last_activity_ts\":4000,\"epoch\":3}");
+    let stamp = || load(&project).unwrap().activity.last_activity_ts;
+    prepare_unstored(&project);
+    assert_eq!((stamp(), mode(&project.in_own("unstored"))), (4_000, 0o600));
+    note_unstored(&project, 4_500).unwrap();
+    assert_eq!(stamp(), 4_500);
+    // Preparing it again does not forget it; the lock's holder sees the file as it is.
+    prepare_unstored(&project);
+    let held = hold(&project, PATIENT).unwrap();
+    let mut activity = held.load().activity;
+    assert_eq!(activity.last_activity_ts, 4_000);
+    assert!(add_unstored(&project, &mut activity));
+    assert_eq!(activity.last_activity_ts, 4_500);
+    drop(held);
+    // Later work that could be stored counts alone.
+    beat(&project, 6_000);
+    assert_eq!(stamp(), 6_000);
+    forget_unstored(&project);
+    fs::write(project.activity(), "{\"last_activity_ts\":4000}").unwrap();
+    assert_eq!(stamp(), 4_000);
+    symlink("/etc/passwd", project.in_own("unstored")).unwrap();
+    assert_eq!(stamp(), 4_000);
+    assert!(note_unstored(&project, 9_000).is_err());
 }

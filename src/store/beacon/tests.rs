@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Beacon, load, store};
+use super::{APART, Beacon, load, store, touch};
 use crate::store::scratch::{mode, project};
 
 #[test]
@@ -14,6 +14,8 @@ fn a_beacon_is_stored_and_read() {
         pid: 77,
         start_time: 5,
         watching: "polling (inotify: no watch is left)".to_owned(),
+        // Later than any file's modification time: nothing but the beacon speaks.
+        last_tick: 4_000_000_000_000,
         until: Some(9),
         seen_activity: Some((1_800_000_000, 3_600_000, 20_000)),
         faults: vec!["activity.json: empty".to_owned()],
@@ -31,9 +33,26 @@ fn a_beacon_of_another_version_is_read_as_far_as_it_goes_and_a_broken_one_not_at
         fs::write(project.in_own("daemon.json"), text).unwrap();
         load(&project)
     };
-    assert_eq!(read(r#"{"v":2,"pid":7,"mood":"good"}"#), Some(Beacon { v: 2, pid: 7, ..Beacon::default() }));
-    assert_eq!(read("{}"), Some(Beacon::default()));
+    let newer = read(r#"{"v":2,"pid":7,"mood":"good"}"#).map(|beacon| Beacon { touched: None, ..beacon });
+    assert_eq!(newer, Some(Beacon { v: 2, pid: 7, ..Beacon::default() }));
+    assert!(read("{}").is_some());
     for broken in ["", "{\"pid\":", "null", "{\"pid\":\"seven\"}", &"x".repeat(70_000)] {
         assert_eq!(read(broken), None);
     }
+}
+
+#[test]
+fn a_daemon_that_cannot_write_says_by_the_file_s_time_that_it_lives() {
+    let project = project();
+    assert!(touch(&project, 9_000).is_err());
+    let tick = 1_800_000_000_000;
+    store(&project, &Beacon { last_tick: tick, ..Beacon::default() }).unwrap();
+    let touched = |at: i64| {
+        touch(&project, at).unwrap();
+        load(&project).unwrap().touched
+    };
+    assert_eq!(touched(tick + 60_000), Some(tick + 60_000));
+    // A write takes a moment; its own time says nothing new.
+    assert_eq!(touched(tick + APART), None);
+    assert_eq!(touched(tick - 5_000), None);
 }

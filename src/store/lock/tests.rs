@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Kind, acquire, is_held, lock};
+use super::{Kind, acquire, is_held, is_in_place, lock};
 use crate::store::file::chain;
 use crate::store::scratch::mode;
 
@@ -145,4 +145,15 @@ fn a_lock_file_that_is_no_file_is_an_error_that_names_it() {
     fs::create_dir(&inside).unwrap();
     check(&inside, "Is a directory");
     assert!(!is_held(&inside.join("none")));
+}
+
+#[test]
+fn a_lock_whose_folder_was_removed_is_no_longer_in_place() {
+    let (_folder, path) = place();
+    let held = acquire(&path, Duration::ZERO).unwrap().unwrap();
+    assert!(is_in_place(&held, &path));
+    fs::remove_file(&path).unwrap();
+    assert!(!is_in_place(&held, &path));
+    let other = acquire(&path, Duration::ZERO).unwrap().unwrap();
+    assert!(is_in_place(&other, &path) && !is_in_place(&held, &path));
 }

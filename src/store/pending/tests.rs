@@ -97,14 +97,8 @@ fn a_message_that_was_taken_for_another_gives_way_to_a_newer_one() {
 #[test]
 fn what_cannot_be_delivered_is_dropped_once_whoever_asks() {
     let long = vec![b' '; 300_000];
-    let broken: [&[u8]; 6] = [
-        b"",
-        b"{\"additionalContext\":\"x",
-        &[0; 200],
-        b"[]",
-        b"{\"additionalContext\":\" \"}",
-        &long,
-    ];
+    let broken: [&[u8]; 6] =
+        [b"", b"{\"additionalContext\":\"x", &[0; 200], b"[]", b"{\"additionalContext\":\" \"}", &long];
     for bytes in broken {
         let project = project();
         fs::write(project.pending(), bytes).unwrap();

@@ -57,4 +57,10 @@ fn a_folder_in_its_place_is_no_hindrance() {
     assert_eq!(load(&project.in_tmp(DAEMON)), None);
     store(&project, DAEMON, 4321).unwrap();
     assert_eq!(load(&project.in_tmp(DAEMON)), Some(4321));
+    // What somebody keeps in one is kept.
+    fs::create_dir(project.in_tmp(BRIDGE)).unwrap();
+    fs::write(project.in_tmp(BRIDGE).join("precious"), "x").unwrap();
+    store(&project, BRIDGE, 4321).unwrap();
+    assert_eq!(load(&project.in_tmp(BRIDGE)), Some(4321));
+    assert_eq!(names(&project.in_own("async-rewake-watchdog.pid.folder")), ["precious"]);
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use super::{remove, remove_all};
+use super::{Daemon, remove, remove_all};
 use crate::model::event::{Event, What};
 use crate::model::nudge::{Flag, Nudge};
 use crate::store::beacon::Beacon;
@@ -32,12 +32,20 @@ fn busy() -> Scratch {
 #[test]
 fn a_daemon_s_end_takes_its_marks_and_what_is_staged() {
     let project = busy();
-    remove(&project).unwrap();
+    remove(&project, Daemon::Ends).unwrap();
     assert_eq!(names(&project.tmp()), ["activity.json", "activity.lock", "watchdog"]);
     assert_eq!(names(&project.own()), ["journal.jsonl", "sessions"]);
     assert_eq!(names(&project.sessions()), ["s1.json"]);
     assert!(flag_file::is_there(&project));
-    remove(&project).unwrap();
+    remove(&project, Daemon::Ends).unwrap();
+}
+
+#[test]
+fn of_a_daemon_that_stays_the_marks_stay_too() {
+    let project = busy();
+    remove(&project, Daemon::Stays).unwrap();
+    assert_eq!(names(&project.tmp()), ["activity.json", "activity.lock", "watchdog", "watchdog.pid"]);
+    assert_eq!(names(&project.own()), ["daemon.json", "journal.jsonl", "sessions"]);
 }
 
 #[test]
@@ -45,7 +53,8 @@ fn the_last_session_takes_the_activity_too_and_never_the_flag_or_the_journal() {
     for is_held in [true, false] {
         let project = busy();
         let held = is_held.then(|| activity_file::hold(&project, Duration::from_secs(30)).unwrap());
-        remove_all(&project, held).unwrap();
+        activity_file::note_unstored(&project, 5_000).unwrap();
+        remove_all(&project, held, Daemon::Ends).unwrap();
         assert_eq!(names(&project.tmp()), ["activity.lock", "watchdog"]);
         assert_eq!(names(&project.own()), ["journal.jsonl", "sessions"]);
         assert_eq!(names(&project.sessions()), Vec::<String>::new());
