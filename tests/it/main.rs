@@ -11,4 +11,5 @@ mod home;
 mod install;
 mod lifecycle;
 mod plugin;
+mod tidy;
 mod world;
