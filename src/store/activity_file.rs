@@ -170,3 +170,6 @@ impl Held<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
