@@ -12,5 +12,7 @@ mod home;
 mod install;
 mod lifecycle;
 mod plugin;
+mod tidy;
+mod timed;
 mod virtual_time;
 mod world;
