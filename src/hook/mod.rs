@@ -55,6 +55,11 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 fn reply(arguments: impl Iterator<Item = OsString>) -> Reply {
     let Some(payload) = stdin::read().and_then(|bytes| payload::read(&bytes)) else { return Reply::Silence };
     let Some(mut scene) = Scene::find(payload, explicit_root(arguments)) else { return Reply::Silence };
+    // A project may come with links in place of our folders: nothing is read, written or removed through them. The
+    // commands say so by name; here there is no place of ours where it could be said.
+    if scene.root.check().is_err() {
+        return Reply::Silence;
+    }
     if scene.payload.event == "SessionEnd" {
         scene.note_fault(session::end(&scene));
         return Reply::Silence;

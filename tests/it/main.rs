@@ -8,6 +8,8 @@ mod doctor;
 mod field;
 mod home;
 mod install;
+mod places;
 mod plugin;
+mod security;
 mod timed;
 mod world;
