@@ -344,3 +344,17 @@ fn f38_what_others_left_staged_is_taken_at_its_meaning() {
     world.backdate(&Past { idle: 10, ..Past::default() });
     world.quiet("active");
 }
+
+#[test]
+fn f37_a_dialog_that_was_dismissed_hides_no_stall_for_ever() {
+    let world = Timed::with("build", &format!("{OFTEN}[quiet]\nperson_limit = \"2h\"\n"));
+    world.begin();
+    world.does("PreToolUse", &bash("t1"));
+    world.does("PermissionRequest", &json!({"tool_name": "Bash", "tool_input": {}}));
+    // Dismissed: nothing more is ever heard of it.
+    world.pass(119 * MINUTE);
+    world.quiet("waits-for-person");
+    world.pass(2 * MINUTE);
+    let text = world.nudge(1);
+    assert!(text.contains("has asked a person for permission: Bash since"), "{text}");
+}
