@@ -82,3 +82,6 @@ pub fn is_in_place(file: &File, path: &Path) -> bool {
 pub fn is_held(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
+
+#[cfg(test)]
+mod tests;

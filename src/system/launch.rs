@@ -144,7 +144,10 @@ pub fn ensure(root: &Root, now: Moment, flags: &[String]) -> Result<Started, Lau
         return Err(LaunchError::Refused(obstacle));
     }
     let replaced = retire(&found);
-    spawn(root, flags)?;
+    if let Err(error) = spawn(root, flags) {
+        // One may have been on its way, of a starter that was killed: it was faster, and it watches.
+        return if is_fine(&look(root, now)) { Ok(Started::Already) } else { Err(error) };
+    }
     Ok(if replaced { Started::Replaced } else { Started::New })
 }
 

@@ -1,6 +1,7 @@
 //! Integration tests: the real binary, real processes, scratch folders.
 #![allow(clippy::unwrap_used)]
 
+mod bridge;
 mod concurrency;
 mod contract;
 mod docs;
@@ -8,8 +9,11 @@ mod doctor;
 mod field;
 mod home;
 mod install;
+mod lifecycle;
 mod places;
 mod plugin;
 mod security;
+mod tidy;
 mod timed;
+mod virtual_time;
 mod world;
