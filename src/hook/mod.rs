@@ -17,7 +17,8 @@ use std::process::ExitCode;
 
 use scene::Scene;
 
-use crate::model::event::What;
+use crate::model::event::{Event, What};
+use crate::model::wording::plain;
 use crate::protocol::payload;
 use crate::store::file::{FileError, chain};
 use crate::system::stdin;
@@ -97,11 +98,28 @@ fn handle(scene: &mut Scene) -> Reply {
             Reply::Silence
         }
         "FileChanged" => taking::wake(scene),
+        "Stop" => {
+            let events = [Some(scene.event.clone()), background(scene)];
+            scene.journal(&events.into_iter().flatten().collect::<Vec<_>>());
+            Reply::Silence
+        }
         _ => {
             scene.journal(std::slice::from_ref(&scene.event));
             Reply::Silence
         }
     }
+}
+
+/// A turn that ends with a task in the background is parked: the client goes on by itself when the task ends, so it
+/// explains silence as a running tool does, with the same limit. The next prompt ends it.
+fn background(scene: &Scene) -> Option<Event> {
+    let kind = scene.payload.background()?;
+    Some(scene.of_session(What::ToolStart {
+        tool: format!("{} in the background", plain(kind, 40)),
+        id: String::new(),
+        timeout_ms: None,
+        hash: String::new(),
+    }))
 }
 
 /// The sender of a message that nobody got is told which names exist.

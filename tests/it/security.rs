@@ -168,7 +168,7 @@ fn no_foreign_field_reaches_a_terminal_or_the_agent_as_it_is() {
     world.write_pending(&json!({"additionalContext": "", "nudge_n": EVIL}));
     shown("status with a broken nudge");
     world.write_flag(&json!({
-        "timestamp": 1, "diagnosis": EVIL, "cause": EVIL, "error": EVIL, "source": EVIL, "error_details": EVIL,
+        "timestamp": world.now().seconds(), "diagnosis": EVIL, "cause": EVIL, "error": EVIL, "source": EVIL, "error_details": EVIL,
     }));
     shown("status with a flag");
     let failed = json!({"error": EVIL, "error_details": EVIL, "last_assistant_message": EVIL});

@@ -1,3 +1,5 @@
+//! The log is capped, and what repeats is counted.
+
 use std::fs;
 
 use super::{CAP, Inner};
