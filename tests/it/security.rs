@@ -83,6 +83,7 @@ fn a_symlink_in_place_of_a_folder_of_ours_is_refused_by_name() {
             "{}",
             ran.err
         );
+        assert!(world.run(&["status", "--json"]).out.contains("it is a symlink"));
         for event in ["SessionStart", "PostToolUse", "SessionEnd"] {
             assert_eq!(world.hook(&world.event(event, &read())).code, 0);
         }
@@ -219,6 +220,51 @@ fn files_of_a_hundred_megabytes_cost_neither_memory_nor_the_watching() {
         .and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok())
         .unwrap();
     assert!(peak < 48 * 1024, "{peak} KiB at most");
+}
+
+#[test]
+fn a_pipe_or_a_device_in_place_of_a_file_holds_up_nobody() {
+    let world = Timed::new("build");
+    world.root.prepare().unwrap();
+    let files = [
+        world.root.in_kiln("watchdog.toml"),
+        world.root.activity(),
+        world.root.pending(),
+        world.root.flag(),
+        world.root.in_own("journal.jsonl"),
+        world.root.in_own("daemon.json"),
+        world.root.in_own("activity.json.new"),
+        world.root.sessions().join("x.json"),
+        world.root.state(),
+    ];
+    for path in files {
+        let before = fs::read(&path).ok();
+        for link in [false, true] {
+            fs::remove_file(&path).ok();
+            if link {
+                symlink("/dev/zero", &path).unwrap();
+            } else {
+                let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+                rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+            }
+            for event in
+                ["SessionStart", "SubagentStart", "PreToolUse", "PostToolUse", "TeammateIdle", "SessionEnd"]
+            {
+                let more = json!({"tool_name": "Write", "agent_type": "coder", "source": "startup", "reason": "other"});
+                let code = world.hook(&world.event(event, &more)).code;
+                assert!(code == 0 || event == "TeammateIdle", "{}: {event}", path.display());
+            }
+            for command in [&["status"][..], &["check"], &["doctor"], &["stop"]] {
+                let ran = world.run(command);
+                assert!(!ran.err.contains("panicked"), "{}: {ran:?}", path.display());
+            }
+        }
+        fs::remove_file(&path).ok();
+        if let Some(before) = before {
+            fs::write(&path, before).unwrap();
+        }
+    }
+    assert_eq!(world.run(&["start"]).code, 0);
 }
 
 #[test]

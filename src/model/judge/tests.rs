@@ -235,7 +235,8 @@ fn in_an_interactive_phase_a_lead_whose_turn_is_over_waits_for_its_person() {
         scene = scene.then(1900, "", What::Prompt { wake: false });
         ends.into_iter().fold(scene, |scene, what| scene.then(1800, "", what))
     };
-    let waits = "waits-for-person (team-lead: the next prompt of an interactive phase since 1800 s ago) for 41400 s";
+    let waits =
+        "waits-for-person (team-lead: the next prompt of an interactive phase since 1800 s ago) for 41400 s";
     assert_eq!(brainstorm(Some(What::TurnEnd)).said(), waits);
     assert_eq!(brainstorm(None).said(), "nudge 1 after 1800 s");
     // After Stop the client says that it is idle: in another phase that is a stall.
