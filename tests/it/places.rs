@@ -107,8 +107,8 @@ fn a_client_that_is_a_zombie_is_dead() {
     let daemon = world.daemon();
     // Killed, and not waited for: its entry stays.
     zombie.0.kill().unwrap();
-    let stat = format!("/proc/{}/stat", zombie.pid());
-    eventually("it is a zombie", || fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") Z ")));
+    let entry = format!("/proc/{}/stat", zombie.pid());
+    eventually("it is a zombie", || fs::read_to_string(&entry).is_ok_and(|text| text.contains(") Z ")));
     assert_eq!(start_time(zombie.pid()), None);
     gone(daemon);
     assert_eq!(world.flag().unwrap()["cause"], "session_lost");

@@ -16,9 +16,9 @@ fn total(folder: &tempfile::TempDir) -> u64 {
 fn f21_all_that_is_ever_logged_stays_below_the_cap_and_the_latest_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let mut log = log(&folder);
-    let long = "x".repeat(1000);
+    let filler = "x".repeat(1000);
     for n in 0..20_000 {
-        log.take(&format!("2026-12-01T00:00:00Z  INFO line {n} {long}\n")).unwrap();
+        log.take(&format!("2026-12-01T00:00:00Z  INFO line {n} {filler}\n")).unwrap();
         assert!(n % 1000 != 0 || total(&folder) <= CAP);
     }
     assert!(total(&folder) <= CAP);
