@@ -12,4 +12,5 @@ mod install;
 mod lifecycle;
 mod plugin;
 mod tidy;
+mod virtual_time;
 mod world;
