@@ -12,5 +12,6 @@ mod install;
 mod lifecycle;
 mod plugin;
 mod tidy;
+mod timed;
 mod virtual_time;
 mod world;
