@@ -1,7 +1,7 @@
 //! One root in the daemon's care: its lock, its pid file, its beacon, and what is done about each look.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tracing::{info, warn};
@@ -132,6 +132,7 @@ impl Post {
         if let Some(end) = self.mind_the_lock(&mut sight) {
             return Look { nap: Duration::ZERO, end: Some(end), reports: Vec::new() };
         }
+        self.mind_the_marks(&mut sight);
         self.mind_the_ears(&sight);
         let mut events = follow(&mut self.follower, &self.root, &mut sight);
         if !std::mem::replace(&mut self.caught_up, true) {
@@ -194,6 +195,18 @@ impl Post {
         self.beacon.last_tick_awake_ms = 0;
         pid_file::store(&self.root, pid_file::DAEMON, std::process::id())?;
         Ok(true)
+    }
+
+    /// A session's end takes our marks away and asks us to end. If it died in between we go on, and are to be found.
+    fn mind_the_marks(&mut self, sight: &mut Sight) {
+        let is_there = |path: PathBuf| path.symlink_metadata().is_ok();
+        if !sight.is_gone && !is_there(self.root.in_tmp(pid_file::DAEMON)) {
+            let stored = pid_file::store(&self.root, pid_file::DAEMON, std::process::id());
+            sight.faults.extend(stored.err().map(|error| chain(&error)));
+        }
+        if !is_there(self.root.in_own("daemon.json")) {
+            self.beacon.last_tick_awake_ms = 0;
+        }
     }
 
     /// Counts looks that find a new stamp although nothing was heard.
