@@ -10,7 +10,7 @@ use crate::model::ledger::Ledger;
 use crate::model::moment::{Moment, duration};
 use crate::model::policy::{Mode, Policy};
 use crate::model::rule::{Times, has_recovered};
-use crate::model::stall::Memory;
+use crate::model::stall::{Memory, effective_stamp};
 
 /// What a look calls for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,7 +182,7 @@ impl Pipeline {
         note_stage(sight, ledger, &mut step);
         self.act_on_verdict(sight, now, &mut step);
         self.tell_person(sight, ledger, now, &mut step);
-        self.end_episode(sight, &mut step);
+        self.end_episode(sight, ledger, now, &mut step);
         self.watch_sessions(sight, now, &mut step);
         self.watch_pipeline(sight, &mut step);
         if let Verdict::Quiet { until: Some(until), .. } = &step.verdict {
@@ -269,10 +269,11 @@ impl Pipeline {
         step.effects.push(Effect::TellPerson(held));
     }
 
-    fn end_episode(&self, sight: &Sight, step: &mut Step) {
+    fn end_episode(&self, sight: &Sight, ledger: &Ledger, now: Moment, step: &mut Step) {
         let Some(activity) = &sight.activity else { return };
+        let activity = activity.by(effective_stamp(activity, ledger).min(now.seconds()));
         match sight.flag {
-            None if activity.nudge_count > 0 && has_recovered(activity, &self.policy.rule) => {
+            None if activity.nudge_count > 0 && has_recovered(&activity, &self.policy.rule) => {
                 step.effects.push(Effect::CloseEpisode);
             }
             Some(flagged) if flagged > 0 => {

@@ -1,5 +1,6 @@
 //! The last sign of work, as `activity.json` carries it between all readers and writers of the Kiln protocol.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -36,6 +37,15 @@ impl Activity {
     /// Adds a teammate that began a turn at `now` (unix seconds).
     pub fn add_teammate(&mut self, name: &str, now: i64) {
         self.active_teammates.insert(name.to_owned(), Value::from(now));
+    }
+
+    /// Returns what this says if work was done until `latest` (unix seconds) and not after it. A clock that was set
+    /// back would otherwise read its own past as hours of work after a nudge.
+    pub fn by(&self, latest: i64) -> Cow<'_, Self> {
+        if self.last_activity_ts <= latest {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self { last_activity_ts: latest, ..self.clone() })
     }
 
     /// Ends the episode: nothing nudged, nothing counted.

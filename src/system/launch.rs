@@ -14,7 +14,7 @@ use super::process::{Identity, boot_id};
 use super::ready::READY;
 use crate::model::moment::{Moment, duration};
 use crate::store::beacon::{self, Beacon};
-use crate::store::file::{FileError, chain};
+use crate::store::file::{FileError, chain, obstacle};
 use crate::store::lock;
 use crate::store::root::Root;
 
@@ -130,6 +130,12 @@ pub fn ensure(root: &Root, now: Moment, flags: &[String]) -> Result<Started, Lau
     let found = look_longer(root, now);
     if is_fine(&found) || found == Daemon::Running(None) {
         return Ok(Started::Already);
+    }
+    // Where nothing can be written a new one could not even begin: the old one is better than none.
+    if found != Daemon::None
+        && let Some(obstacle) = obstacle(&root.kiln())
+    {
+        return Err(LaunchError::Refused(obstacle));
     }
     let replaced = retire(&found);
     if let Err(error) = spawn(root, flags) {

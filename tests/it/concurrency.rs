@@ -44,7 +44,9 @@ fn starts_and_stops_in_turn_end_with_what_was_asked_for_last() {
         (0..20).map(|place| world.spawn(&[if place % 2 == 0 { "start" } else { "stop" }])).collect();
     for turn in turns {
         let ran = turn.end();
-        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+        // On a slow machine the last in the row may say that others are still at it, and give up.
+        let gave_up = ran.code == 1 && ran.err.contains("another process has been starting a daemon here");
+        assert!(gave_up || (ran.code, ran.err.as_str()) == (0, ""), "{ran:?}");
     }
     assert_eq!(world.run(&["start"]).code, 0);
     world.daemon();

@@ -11,4 +11,6 @@ mod home;
 mod install;
 mod lifecycle;
 mod plugin;
+mod timed;
+mod virtual_time;
 mod world;

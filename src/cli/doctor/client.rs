@@ -134,8 +134,10 @@ fn programs(read: &[Read]) -> Vec<Finding> {
 /// Where the plugin's wrapper looks for the program, in its order.
 pub(super) fn plugin_folders() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").unwrap_or_default();
-    let own = std::env::var_os("WATCHDOG_BIN").unwrap_or_default();
-    vec![own.into(), Path::new(&home).join(".local/bin"), "/usr/local/bin".into(), "/usr/bin".into()]
+    let named = std::env::var_os("WATCHDOG_BIN").map(PathBuf::from);
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let usual = [Path::new(&home).join(".local/bin"), "/usr/local/bin".into(), "/usr/bin".into()];
+    named.into_iter().chain(std::env::split_paths(&search)).chain(usual).collect()
 }
 
 /// The program that the plugin runs. Without one it does nothing, and says nothing.

@@ -52,7 +52,7 @@ fn a_session_end_leaves_the_flag_and_none_of_the_transient_files() {
         names(&world.root.tmp()).into_iter().filter(|name| !name.starts_with("watchdog/")).collect();
     assert_eq!(left, ["activity.lock", "watchdog"]);
     let own = names(&world.root.own());
-    let kept = ["daemon.lock", "journal.jsonl", "sessions", "start.lock", "unstored", "watchdog.log"];
+    let kept = ["daemon.lock", "journal.jsonl", "sessions", "start.lock", "watchdog.log"];
     assert_eq!(own, kept, "locks and records stay, what was true of the session goes");
 }
 

@@ -148,8 +148,17 @@ fn the_program_of_a_plugin_is_looked_for_where_its_wrapper_looks() {
     ! program: the plugin finds no program and does nothing
         put this program into ~/.local/bin, or name its folder in WATCHDOG_BIN
     ");
-    let wrapper = include_str!("../../../../plugin/bin/watchdog");
-    let line = "for folder in \"${WATCHDOG_BIN:-}\" \"$HOME/.local/bin\" /usr/local/bin /usr/bin; do";
-    assert!(wrapper.contains(line), "the wrapper looks elsewhere now; so must doctor");
-    assert_eq!(super::super::client::plugin_folders().len(), 4);
+    let wrapper = include_str!("../../../../plugin/bin/run-watchdog");
+    let places = [
+        "\"$WATCHDOG_BIN/watchdog\"",
+        "command -v watchdog",
+        "\"${HOME:-}/.local/bin\" /usr/local/bin /usr/bin;",
+    ];
+    let found: Vec<_> = places.iter().map(|place| wrapper.find(place)).collect();
+    assert!(
+        found.is_sorted() && found[0].is_some(),
+        "the wrapper looks elsewhere now; so must doctor: {found:?}"
+    );
+    let folders = super::super::client::plugin_folders();
+    assert_eq!(folders[folders.len() - 2..], [std::path::PathBuf::from("/usr/local/bin"), "/usr/bin".into()]);
 }
