@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     loop {
         let view = View::of(place)?;
         if is_terminal {
-            anstream::print!("\x1b[H\x1b[2J");
+            write!(anstream::stdout(), "\x1b[H\x1b[2J")?;
         }
         show(&view, args.json)?;
         thread::sleep(Duration::from_secs(1));

@@ -126,6 +126,15 @@ impl Root {
         own_folder(&self.sessions(), 0o700)
     }
 
+    /// Tells whether `.kiln` is no more. That it cannot be looked at (a network that is down, a right that was taken)
+    /// does not mean that.
+    pub fn is_gone(&self) -> bool {
+        match std::fs::metadata(self.kiln()) {
+            Ok(meta) => !meta.is_dir(),
+            Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        }
+    }
+
     /// The root's path as people read it: control characters shown as escapes, other bytes marked.
     pub fn display(&self) -> String {
         String::from_utf8_lossy(self.0.as_os_str().as_bytes()).escape_debug().to_string().replace("\\'", "'")
