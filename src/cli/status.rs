@@ -100,6 +100,7 @@ impl View {
         };
         sight.faults.extend(beacon.iter().flat_map(|beacon| beacon.faults.iter().cloned()));
         sight.faults.extend(obstacle(&root.kiln()));
+        sight.faults.extend(root.check().err().map(|error| crate::store::file::chain(&error)));
         let seen: BTreeSet<String> = std::mem::take(&mut sight.faults).into_iter().collect();
         sight.faults = seen.into_iter().collect();
         let times =
