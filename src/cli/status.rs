@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::json_line;
 use super::place::Place;
 use super::status_text::{self, local};
 use crate::daemon::sight::{Memo, Sight};
@@ -49,7 +50,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     loop {
         let view = View::of(place)?;
         if is_terminal {
-            anstream::print!("\x1b[H\x1b[2J");
+            write!(anstream::stdout(), "\x1b[H\x1b[2J")?;
         }
         show(&view, args.json)?;
         thread::sleep(Duration::from_secs(1));
@@ -59,7 +60,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
 fn show(view: &View, json: bool) -> anyhow::Result<()> {
     let mut out = anstream::stdout();
     if json {
-        writeln!(out, "{}", view.json())?;
+        writeln!(out, "{}", json_line(&view.json()))?;
     } else {
         write!(out, "{}", status_text::render(view))?;
     }

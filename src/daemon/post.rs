@@ -24,6 +24,9 @@ use crate::system::alert::Report;
 use crate::system::clock;
 use crate::system::process::{Identity, boot_id};
 
+/// A daemon without a beacon cannot be stopped and looks stuck: it is tried again this soon.
+const UNSEEN: Duration = Duration::from_secs(5);
+
 /// One root in the daemon's care.
 pub struct Post {
     root: Root,
@@ -165,8 +168,8 @@ impl Post {
             at: now.wall,
         }));
         self.log(&step, faults);
-        self.keep_beacon(&step, watching, now);
-        Look { nap: step.nap, end, reports }
+        let stored = self.keep_beacon(&step, watching, now);
+        Look { nap: if stored { step.nap } else { step.nap.min(UNSEEN) }, end, reports }
     }
 
     /// The folder around the lock may have been removed: the lock is taken anew where others look for it, or two
@@ -321,8 +324,8 @@ impl Post {
         }
     }
 
-    /// Rewrites the beacon when a tick has passed or what it says has changed.
-    fn keep_beacon(&mut self, step: &Step, watching: &str, now: Moment) {
+    /// Rewrites the beacon when a tick has passed or what it says has changed. Returns whether what lies there is true.
+    fn keep_beacon(&mut self, step: &Step, watching: &str, now: Moment) -> bool {
         let policy = self.pipeline.policy();
         let until = match &step.verdict {
             Verdict::Quiet { until, .. } => *until,
@@ -345,7 +348,7 @@ impl Post {
         let tick = policy.daemon.tick.mul_f32(0.9);
         let is_due = now.awake.saturating_sub(Duration::from_millis(self.beacon.last_tick_awake_ms)) >= tick;
         if next == self.beacon && !is_due {
-            return;
+            return true;
         }
         self.beacon = Beacon {
             last_tick: now.wall,
@@ -355,15 +358,17 @@ impl Post {
             seen_nudge: seen(memory.nudge),
             ..next
         };
-        if let Err(error) = beacon::store(&self.root, &self.beacon) {
-            beacon::touch(&self.root, now.wall).ok();
-            self.pipeline.note_unwritable(now);
-            let fault = chain(&error);
-            if !self.faults.contains(&fault) {
-                warn!(root = self.root.display(), fault, "fault");
-                self.faults.push(fault);
-            }
+        let Err(error) = beacon::store(&self.root, &self.beacon) else { return true };
+        beacon::touch(&self.root, now.wall).ok();
+        // Still due.
+        self.beacon.last_tick_awake_ms = 0;
+        self.pipeline.note_unwritable(now);
+        let fault = chain(&error);
+        if !self.faults.contains(&fault) {
+            warn!(root = self.root.display(), fault, "fault");
+            self.faults.push(fault);
         }
+        false
     }
 
     /// Leaves the root: the marks go, the lock is released last.

@@ -126,6 +126,15 @@ impl Root {
         own_folder(&self.sessions(), 0o700)
     }
 
+    /// Tells whether `.kiln` is no more. That it cannot be looked at (a network that is down, a right that was taken)
+    /// does not mean that.
+    pub fn is_gone(&self) -> bool {
+        match std::fs::metadata(self.kiln()) {
+            Ok(meta) => !meta.is_dir(),
+            Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        }
+    }
+
     /// Refuses our folders if they are not ours to trust, as [`Root::prepare`] does, and makes none.
     ///
     /// # Errors

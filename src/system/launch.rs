@@ -244,8 +244,9 @@ pub fn ask_to_end(root: &Root) -> Option<super::process::Handle> {
     handle.signal(Signal::TERM).then_some(handle)
 }
 
-/// Stops a root's daemon: asks, waits, and ends one that does not answer. Returns whether there was one.
-pub fn stop(root: &Root) -> bool {
+/// Stops a root's daemon: asks, waits, and ends one that does not answer. Returns whether there was one. The lock of
+/// [`hold_starts`] must be held: one that is being started is one to be stopped.
+pub fn stop(root: &Root, _starts: &File) -> bool {
     let Some(handle) = ask_to_end(root) else { return false };
     if !handle.wait(GOODBYE) {
         handle.signal(Signal::KILL);

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bridge;
+mod commands;
 mod concurrency;
 mod contract;
 mod docs;
