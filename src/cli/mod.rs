@@ -1,5 +1,13 @@
 //! The commands, for people: one file each.
 
+/// Prints a line. What cannot be printed (a full disk behind standard output) is an error like any other, not a panic.
+macro_rules! say {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        anyhow::Context::context(writeln!(anstream::stdout(), $($words)*), "cannot print")?;
+    }};
+}
+
 mod check;
 mod client_places;
 mod config;
@@ -15,7 +23,8 @@ mod status_text;
 mod uninstall;
 
 use std::ffi::OsString;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -102,7 +111,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("watchdog: {error:#}");
+            writeln!(anstream::stderr(), "watchdog: {error:#}").ok();
             ExitCode::FAILURE
         }
     }

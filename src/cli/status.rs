@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     loop {
         let view = View::of(place)?;
         if is_terminal {
-            anstream::print!("\x1b[H\x1b[2J");
+            write!(anstream::stdout(), "\x1b[H\x1b[2J")?;
         }
         show(&view, args.json)?;
         thread::sleep(Duration::from_secs(1));
@@ -100,6 +100,7 @@ impl View {
         };
         sight.faults.extend(beacon.iter().flat_map(|beacon| beacon.faults.iter().cloned()));
         sight.faults.extend(obstacle(&root.kiln()));
+        sight.faults.extend(root.check().err().map(|error| crate::store::file::chain(&error)));
         let seen: BTreeSet<String> = std::mem::take(&mut sight.faults).into_iter().collect();
         sight.faults = seen.into_iter().collect();
         let times =

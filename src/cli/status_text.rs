@@ -63,7 +63,9 @@ fn silence(view: &View) -> String {
 fn watching(view: &View) -> String {
     match &view.daemon {
         Daemon::None => "no daemon".to_owned(),
-        Daemon::Running(None) => "a daemon is starting".to_owned(),
+        Daemon::Running(None) => {
+            "a daemon is starting, or something else holds its lock; \"watchdog start\" tells".to_owned()
+        }
         Daemon::Running(Some(beacon)) => {
             let since = local(beacon.started, view.now.wall);
             let mode = if beacon.mode == "observe" { ", observing only" } else { "" };

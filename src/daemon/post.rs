@@ -24,6 +24,9 @@ use crate::system::alert::Report;
 use crate::system::clock;
 use crate::system::process::{Identity, boot_id};
 
+/// A daemon without a beacon cannot be stopped and looks stuck: it is tried again this soon.
+const UNSEEN: Duration = Duration::from_secs(5);
+
 /// One root in the daemon's care.
 pub struct Post {
     root: Root,
@@ -129,8 +132,10 @@ impl Post {
     pub fn look(&mut self, watching: &str) -> Look {
         let now = clock::now();
         let mut sight = Sight::of(&self.root, &mut self.memo);
-        if let Some(end) = self.mind_the_lock(&mut sight) {
-            return Look { nap: Duration::ZERO, end: Some(end), reports: Vec::new() };
+        match self.mind_the_lock(&sight) {
+            Ok(None) => {}
+            Ok(Some(end)) => return Look { nap: Duration::ZERO, end: Some(end), reports: Vec::new() },
+            Err(error) => return self.shut_out(&error),
         }
         self.mind_the_marks(&mut sight);
         self.mind_the_ears(&sight);
@@ -163,25 +168,37 @@ impl Post {
             at: now.wall,
         }));
         self.log(&step, faults);
-        self.keep_beacon(&step, watching, now);
-        Look { nap: step.nap, end, reports }
+        let stored = self.keep_beacon(&step, watching, now);
+        Look { nap: if stored { step.nap } else { step.nap.min(UNSEEN) }, end, reports }
     }
 
     /// The folder around the lock may have been removed: the lock is taken anew where others look for it, or two
     /// daemons would watch one root.
-    fn mind_the_lock(&mut self, sight: &mut Sight) -> Option<End> {
+    fn mind_the_lock(&mut self, sight: &Sight) -> Result<Option<End>, FileError> {
         let path = self.root.daemon_lock();
         if sight.is_gone || lock::is_in_place(&self.lock, &path) {
-            return None;
+            return Ok(None);
         }
         match self.take_again(&path) {
-            Ok(true) => info!(root = self.root.display(), "watching again, in a folder that was made again"),
-            Ok(false) => return Some(End::Displaced),
+            Ok(true) => {
+                info!(root = self.root.display(), "watching again, in a folder that was made again");
+                Ok(None)
+            }
+            Ok(false) => Ok(Some(End::Displaced)),
             // In a sandbox of a service manager only a new process can write in the new folder.
-            Err(_) if self.beacon.stays => return Some(End::ShutOut),
-            Err(error) => sight.faults.push(chain(&error)),
+            Err(_) if self.beacon.stays => Ok(Some(End::ShutOut)),
+            Err(error) => Err(error),
         }
-        None
+    }
+
+    /// What stands in place of our folder is not ours: nothing is read, written or removed in it.
+    fn shut_out(&mut self, error: &FileError) -> Look {
+        let faults = vec![chain(error)];
+        if self.faults != faults {
+            warn!(root = self.root.display(), fault = faults[0], "fault");
+            self.faults = faults;
+        }
+        Look { nap: self.pipeline.policy().daemon.tick, end: None, reports: Vec::new() }
     }
 
     /// Returns false if another daemon was faster.
@@ -307,8 +324,8 @@ impl Post {
         }
     }
 
-    /// Rewrites the beacon when a tick has passed or what it says has changed.
-    fn keep_beacon(&mut self, step: &Step, watching: &str, now: Moment) {
+    /// Rewrites the beacon when a tick has passed or what it says has changed. Returns whether what lies there is true.
+    fn keep_beacon(&mut self, step: &Step, watching: &str, now: Moment) -> bool {
         let policy = self.pipeline.policy();
         let until = match &step.verdict {
             Verdict::Quiet { until, .. } => *until,
@@ -331,7 +348,7 @@ impl Post {
         let tick = policy.daemon.tick.mul_f32(0.9);
         let is_due = now.awake.saturating_sub(Duration::from_millis(self.beacon.last_tick_awake_ms)) >= tick;
         if next == self.beacon && !is_due {
-            return;
+            return true;
         }
         self.beacon = Beacon {
             last_tick: now.wall,
@@ -341,15 +358,17 @@ impl Post {
             seen_nudge: seen(memory.nudge),
             ..next
         };
-        if let Err(error) = beacon::store(&self.root, &self.beacon) {
-            beacon::touch(&self.root, now.wall).ok();
-            self.pipeline.note_unwritable(now);
-            let fault = chain(&error);
-            if !self.faults.contains(&fault) {
-                warn!(root = self.root.display(), fault, "fault");
-                self.faults.push(fault);
-            }
+        let Err(error) = beacon::store(&self.root, &self.beacon) else { return true };
+        beacon::touch(&self.root, now.wall).ok();
+        // Still due.
+        self.beacon.last_tick_awake_ms = 0;
+        self.pipeline.note_unwritable(now);
+        let fault = chain(&error);
+        if !self.faults.contains(&fault) {
+            warn!(root = self.root.display(), fault, "fault");
+            self.faults.push(fault);
         }
+        false
     }
 
     /// Leaves the root: the marks go, the lock is released last.

@@ -87,7 +87,7 @@ impl<T: Clone> Cached<T> {
 impl Sight {
     /// Looks at all of a root but its journal.
     pub fn of(root: &Root, memo: &mut Memo) -> Self {
-        let mut sight = Self { is_gone: !root.kiln().is_dir(), ..Self::default() };
+        let mut sight = Self { is_gone: root.is_gone(), ..Self::default() };
         match memo.stage.get(&root.state(), || state_file::stage(root).map_err(|error| chain(&error))) {
             Ok(stage) => sight.stage = stage,
             Err(fault) => sight.faults.push(fault),

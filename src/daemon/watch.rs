@@ -79,11 +79,11 @@ impl Watch {
             if self.folders.get(&folder) == Some(&id) {
                 continue;
             }
-            let watched = guarded(|| {
+            let outcome = guarded(|| {
                 watcher.unwatch(&folder).ok();
                 watcher.watch(&folder, RecursiveMode::NonRecursive)
             });
-            match watched {
+            match outcome {
                 Some(Ok(())) => {
                     self.folders.insert(folder, id);
                 }

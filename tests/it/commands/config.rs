@@ -26,6 +26,7 @@ fn it_prints_every_value_as_it_would_be_written() {
     [quiet]
     tool_limit = "30m"   # built in
     tell_person_after = "5m"   # built in
+    person_limit = "12h"   # built in
     api_hold_max = "6h"   # built in
 
     [daemon]

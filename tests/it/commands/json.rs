@@ -90,7 +90,7 @@ fn its_shape_is_versioned_and_holds_all_that_the_text_says() {
       what: text
       since: time
       session: text
-    until: null
+    until: time
     next: text
     activity:
       last_activity: time
