@@ -22,8 +22,11 @@ use crate::system::{clock, launch};
 
 /// How long a new daemon waits for the one before it to let go.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long alerts that are under way may take when the daemon ends.
+/// How long alerts that are under way may take when the daemon ends by itself.
 const LAST_WORDS: Duration = Duration::from_secs(10);
+/// The same when it is asked to end: shorter than whoever asks waits before it is killed, or a command that hangs
+/// would be left behind.
+const FEW_WORDS: Duration = Duration::from_secs(2);
 
 /// What a daemon is asked to do.
 #[derive(Debug, Clone)]
@@ -132,7 +135,8 @@ impl Daemon {
         }
         let alerts = &mut self.alerts;
         let told = async { while alerts.join_next().await.is_some() {} };
-        tokio::time::timeout(LAST_WORDS, told).await.ok();
+        let patience = if stopped { FEW_WORDS } else { LAST_WORDS };
+        tokio::time::timeout(patience, told).await.ok();
         info!(reason, "ended");
     }
 
