@@ -5,6 +5,7 @@ mod config;
 mod generate;
 mod operator;
 mod place;
+mod replay;
 mod run;
 mod start;
 mod status;
@@ -50,6 +51,10 @@ enum Command {
     ///
     /// Exit status: 0, or 1 after an escalation that was carried out.
     Check(check::Args),
+    /// Judge a recorded run again and print every change of verdict with its time
+    ///
+    /// Nothing of any pipeline is touched. Two runs give the same bytes.
+    Replay(replay::Args),
     /// Keep quiet for a while: no nudge, no flag
     Pause(operator::PauseArgs),
     /// End the quiet that "pause" asked for
@@ -100,6 +105,7 @@ fn dispatch(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Command::Ensure => start::ensure(place),
         Command::Run(args) => run::run(args, place),
         Command::Check(args) => check::run(args, place),
+        Command::Replay(args) => replay::run(args, place),
         Command::Pause(args) => operator::pause(args, place),
         Command::Resume => operator::resume(place),
         Command::Nudge(args) => operator::nudge(args, place),

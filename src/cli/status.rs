@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::place::Place;
 use super::status_text::{self, local};
-use crate::daemon::sight::{Memo, Sight};
+use crate::daemon::sight::{Memo, look};
+use crate::model::sight::Sight;
 use crate::model::judge::{Reason, Verdict, agents, judge, name_of};
 use crate::model::ledger::{Ledger, State};
 use crate::model::moment::{Millis, Moment};
@@ -23,7 +24,7 @@ use crate::model::wording::{clock as stamp, plain};
 use crate::store::beacon::Beacon;
 use crate::store::pending::{self, Pending};
 use crate::store::root::Root;
-use crate::store::{flag_file, journal};
+use crate::store::{flag_file, journal, signals};
 use crate::system::process::boot_id;
 use crate::system::{clock, launch};
 
@@ -86,8 +87,8 @@ impl View {
         let root = place.root()?;
         let policy = place.config(Some(&root))?.policy;
         let now = clock::now();
-        let mut sight = Sight::of(&root, &mut Memo::default());
-        let ledger = journal::fold(&root).unwrap_or_else(|error| {
+        let mut sight = look(&root, &mut Memo::default());
+        let ledger = journal::fold_with(&root, signals::rules(&policy)).unwrap_or_else(|error| {
             sight.faults.push(crate::store::file::chain(&error));
             Ledger::default()
         });

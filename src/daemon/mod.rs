@@ -3,7 +3,6 @@
 pub mod act;
 pub mod detach;
 pub mod log;
-pub mod pipeline;
 pub mod post;
 pub mod run;
 pub mod serve;

@@ -1,27 +1,35 @@
 //! One root in the daemon's care: its lock, its pid file, its beacon, and what is done about each look.
 
 use std::fs::File;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tracing::{info, warn};
 
 use super::act::{Outcome, Scene, act};
-use super::pipeline::{Effect, End, Pipeline, Step};
-use super::sight::{Memo, Sight, follow};
+use crate::model::pipeline::{Effect, End, Pipeline, Step};
+use super::sight::{Memo, follow, look};
+use crate::model::sight::Sight;
 use crate::model::event::{Event, What};
 use crate::model::judge::Verdict;
 use crate::model::moment::Moment;
 use crate::model::policy::Policy;
 use crate::model::wording::report;
+use crate::protocol::team_json::Members;
 use crate::store::beacon::{self, Beacon};
 use crate::store::file::{FileError, chain};
 use crate::store::journal::{self, Follower, ROTATE_AT};
 use crate::store::pid_file;
 use crate::store::root::Root;
 use crate::store::settings::mode_word;
+use crate::store::{signals, team_file};
 use crate::system::alert::Report;
 use crate::system::clock;
 use crate::system::process::{Identity, boot_id};
+
+/// Teams change seldom: their files are read at most this often.
+const ROSTER_EVERY: Duration = Duration::from_secs(5);
 
 /// One root in the daemon's care.
 pub struct Post {
@@ -37,6 +45,10 @@ pub struct Post {
     heard: bool,
     unheard: u32,
     stamp: Option<(i64, u64)>,
+    /// The members of each session's team as they were last noted.
+    rosters: BTreeMap<String, Members>,
+    /// Awake time at which they were last looked at.
+    rostered: Option<Duration>,
     /// The journal was there before: of its events nobody is told any more.
     caught_up: bool,
 }
@@ -71,18 +83,21 @@ impl Post {
             ..Beacon::default()
         };
         journal::append(&root, &[Event::of_root(now.wall, What::DaemonStart { pid: own.pid, version })]).ok();
+        let follower = Follower::with(signals::rules(&policy));
         let pipeline = Pipeline::new(policy, stays, now);
         Ok(Self {
             root,
             _lock: lock,
             pipeline,
-            follower: Follower::default(),
+            follower,
             memo: Memo::default(),
             beacon,
             faults: Vec::new(),
             heard: false,
             unheard: 0,
             stamp: None,
+            rosters: BTreeMap::new(),
+            rostered: None,
             caught_up: false,
         })
     }
@@ -99,6 +114,7 @@ impl Post {
 
     /// Takes new settings.
     pub fn set_policy(&mut self, policy: Policy) {
+        self.follower.ledger.graph.set_rules(signals::rules(&policy));
         self.pipeline.set_policy(policy);
     }
 
@@ -125,8 +141,9 @@ impl Post {
     /// Looks, judges, acts.
     pub fn look(&mut self, watching: &str) -> Look {
         let now = clock::now();
-        let mut sight = Sight::of(&self.root, &mut self.memo);
+        let mut sight = look(&self.root, &mut self.memo);
         self.mind_the_ears(&sight);
+        self.mind_the_teams(&sight, now);
         let mut events = follow(&mut self.follower, &self.root, &mut sight);
         if !std::mem::replace(&mut self.caught_up, true) {
             events.clear();
@@ -158,6 +175,27 @@ impl Post {
         self.log(&step, faults);
         self.keep_beacon(&step, watching, now);
         Look { nap: step.nap, end, reports }
+    }
+
+    /// Takes note of who belongs to the team of each session, as its client keeps it.
+    fn mind_the_teams(&mut self, sight: &Sight, now: Moment) {
+        let is_due = self.rostered.is_none_or(|at| now.awake.saturating_sub(at) >= ROSTER_EVERY);
+        let Some(teams) = team_file::folder().filter(|folder| is_due && sight.is_active() && folder.is_dir()) else {
+            return;
+        };
+        self.rostered = Some(now.awake);
+        self.rosters.retain(|id, _| sight.living.contains(id));
+        for id in &sight.living {
+            let Some(found) = team_file::members(&teams, id) else { continue };
+            if self.rosters.get(id) == Some(&found) {
+                continue;
+            }
+            let what = What::Roster { members: found.names.clone(), lead: found.lead.clone() };
+            let event = Event { session: id.clone(), ..Event::of_root(now.wall, what) };
+            if journal::append(&self.root, &[event]).is_ok() {
+                self.rosters.insert(id.clone(), found);
+            }
+        }
     }
 
     /// Counts looks that find a new stamp although nothing was heard.
@@ -229,7 +267,7 @@ impl Post {
 
     fn rotate(&self, now: Moment, faults: &mut Vec<String>) {
         if self.follower.offset() > ROTATE_AT
-            && let Err(error) = journal::rotate(&self.root, now.wall, ROTATE_AT)
+            && let Err(error) = journal::rotate_with(&self.root, now.wall, ROTATE_AT, Arc::clone(self.follower.ledger.graph.rules()))
         {
             faults.push(chain(&error));
         }

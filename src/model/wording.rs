@@ -4,6 +4,7 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::activity::Activity;
+use super::diagnosis::Diagnosis;
 use super::event::{Event, What};
 use super::judge::{Facts, agents, name_of};
 use super::ledger::State;
@@ -26,6 +27,7 @@ pub fn nudge(
     idle_seconds: u64,
     n: u32,
     of: u32,
+    why: &Diagnosis,
     now: Millis,
 ) -> String {
     let teammates = plain(&list(activity.teammates()), 300);
@@ -36,9 +38,26 @@ pub fn nudge(
     let since = clock(before(now, idle_seconds));
     let stage = plain(facts.stage.unwrap_or("unknown"), 40);
     bounded(&format!(
-        "{head} No work of this pipeline (stage {stage}) has been seen since {since}. {}",
+        "{head} No work of this pipeline (stage {stage}) has been seen since {since}. {} {}",
+        reason(why),
         standing(facts, now)
     ))
+}
+
+/// Why it is silent: the cause, the agent whose move would free it, and the evidence.
+fn reason(why: &Diagnosis) -> String {
+    let mut text = format!("cause={}; root={}. {}", why.cause.word(), plain(&why.root, 60), plain(&why.words, 400));
+    if !why.evidence.is_empty() {
+        let evidence: Vec<String> = why.evidence.iter().map(|line| plain(line, 200)).collect();
+        text.push_str(&format!(" Evidence: {}.", evidence.join("; ")));
+    }
+    text
+}
+
+/// A note on something that does not stop the whole pipeline, behind what is staged already.
+pub fn note(why: &Diagnosis, before: Option<&str>) -> String {
+    let own = format!("{MARK} a note, not counted. {}", reason(why));
+    bounded(&before.map_or_else(|| own.clone(), |before| format!("{before}\n{own}")))
 }
 
 /// What every agent of the live sessions stands at, most recent first.
@@ -73,15 +92,16 @@ fn standing(facts: &Facts<'_>, now: Millis) -> String {
 }
 
 /// What a flag says to people.
-pub fn flag(facts: &Facts<'_>, nudges: u32, idle_seconds: u64, now: Millis) -> String {
+pub fn flag(facts: &Facts<'_>, nudges: u32, idle_seconds: u64, why: &Diagnosis, now: Millis) -> String {
     let given = match nudges {
         0 => "no nudge".to_owned(),
         1 => "1 nudge".to_owned(),
         n => format!("{n} nudges"),
     };
     bounded(&format!(
-        "Silent for {} after {given}. {}",
+        "Silent for {} after {given}. {} {}",
         span(before(now, idle_seconds), now),
+        reason(why),
         standing(facts, now)
     ))
 }
@@ -161,6 +181,23 @@ pub enum ApiAdvice {
     Retry,
     /// Not known.
     Neutral,
+}
+
+impl ApiAdvice {
+    /// What is known of a failure by the client's name for it.
+    pub fn of(error: &str) -> Self {
+        match error {
+            "rate_limit" | "overloaded" => Self::Wait,
+            "authentication_failed"
+            | "billing_error"
+            | "oauth_org_not_allowed"
+            | "account_on_hold"
+            | "model_not_found"
+            | "cloud_credential_error" => Self::Person,
+            "server_error" | "invalid_request" | "max_output_tokens" => Self::Retry,
+            _ => Self::Neutral,
+        }
+    }
 }
 
 /// The note that recovery leaves in STATE.md.

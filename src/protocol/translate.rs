@@ -2,7 +2,7 @@
 
 use super::api_error;
 use super::payload::Payload;
-use crate::model::event::{Event, VERSION, What};
+use crate::model::event::{Event, Message, Spawn, What};
 use crate::model::moment::Millis;
 use crate::model::wording::plain;
 
@@ -26,11 +26,26 @@ pub fn event(payload: &Payload, client: Client<'_>, at: Millis) -> Event {
         "" => name.clone(),
         id => bounded(id),
     };
-    let what = what(payload, client);
-    Event { v: VERSION, at, session: bounded(payload.session()), agent, name, what }
+    let what = what(payload, client, at);
+    let is_end = matches!(what, What::AgentStop | What::TurnEnd);
+    let is_done = matches!(what, What::ToolEnd { failed: false, .. });
+    Event {
+        session: bounded(payload.session()),
+        agent,
+        name,
+        heads: if is_end { payload.heads() } else { Vec::new() },
+        spawn: payload.spawn().filter(|_| is_done).map(|spawn| Spawn {
+            name: bounded(&spawn.name),
+            id: bounded(&spawn.id),
+            kind: bounded(&spawn.kind),
+            ..spawn
+        }),
+        stopped: if is_done { bounded(payload.stopped()) } else { String::new() },
+        ..Event::of_root(at, what)
+    }
 }
 
-fn what(payload: &Payload, client: Client<'_>) -> What {
+fn what(payload: &Payload, client: Client<'_>, at: Millis) -> What {
     let word = |name: &str| bounded(payload.field(name));
     let id = || bounded(payload.field("tool_use_id"));
     match payload.event.as_str() {
@@ -47,11 +62,13 @@ fn what(payload: &Payload, client: Client<'_>) -> What {
         },
         "PostToolUse" | "PostToolUseFailure" => {
             let failed = payload.event == "PostToolUseFailure";
-            let message = payload.message().filter(|_| !failed).map(|mut message| {
-                message.to = bounded(&message.to);
-                message.head = bounded(&message.head);
-                message.request_id = bounded(&message.request_id);
-                message
+            let message = payload.message().filter(|_| !failed).map(|message| Message {
+                to: bounded(&message.to),
+                head: bounded(&message.head),
+                request_id: bounded(&message.request_id),
+                sender: bounded(&message.sender),
+                names: message.names.iter().map(|(key, name)| (bounded(key), bounded(name))).collect(),
+                ..message
             });
             What::ToolEnd { tool: bounded(payload.tool()), id: id(), failed, message }
         }
@@ -62,7 +79,7 @@ fn what(payload: &Payload, client: Client<'_>) -> What {
         "Notification" => What::Notice { kind: word("notification_type") },
         "Stop" => What::TurnEnd,
         "StopFailure" => {
-            let error = api_error::sort(failure_name(payload), failure_text(payload));
+            let error = api_error::sort(failure_name(payload), failure_text(payload), at);
             What::ApiError { holds: error.holds(), reset_at: error.reset_at, error: bounded(&error.error) }
         }
         other => What::Other { hook: bounded(other) },

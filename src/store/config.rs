@@ -13,6 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::root::Root;
 use super::settings::{KEYS, find, nearest};
+use super::signals;
 use crate::model::policy::{Alert, Policy};
 
 /// A setting that cannot be used: where it stands, what is wrong, and the way out.
@@ -68,6 +69,7 @@ impl Layers {
         }
         if let Some(root) = root {
             config.take_file(&root.in_kiln("watchdog.toml"))?;
+            config.policy.tables = signals::of_project(root)?;
         }
         config.take_variables(&self.variables)?;
         for flag in &self.flags {
