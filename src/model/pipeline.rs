@@ -338,7 +338,8 @@ impl Pipeline {
     }
 }
 
-/// Nothing is told where silence is right, where a person has to look, or while the API lets nobody answer.
+/// Nothing is told where silence is right, where a person has to look, while the API lets nobody answer, and while
+/// the whole pipeline is silent: then the nudges speak.
 fn is_mute(facts: &Facts<'_>, verdict: &Verdict, policy: &Policy, now: Moment) -> bool {
     let holds = facts.ledger.api.as_ref().is_some_and(|api| api.holds && api.until(&policy.quiet) > now.wall);
     let is_exempt = facts.stage.is_none_or(|stage| policy.rule.exempt_phases.iter().any(|phase| phase == stage));
@@ -351,9 +352,11 @@ fn is_mute(facts: &Facts<'_>, verdict: &Verdict, policy: &Policy, now: Moment) -
                 | Reason::Paused
                 | Reason::ExemptPhase(_)
                 | Reason::Settling
+                | Reason::Debounce
                 | Reason::ApiHold(_),
             ..
-        }
+        } | Verdict::Nudge { .. }
+            | Verdict::Escalate { .. }
     );
     holds || is_exempt || silent
 }
