@@ -38,10 +38,10 @@ bench: ## Measure hooks, bridge and daemon as ratios, side by side
 
 install: build ## Install binary, unit, man page and completions (PREFIX, DESTDIR)
 	install -D -m 755 $(RELEASE) "$(DESTDIR)$(PREFIX)/bin/watchdog"
-	install -d "$(DESTDIR)$(PREFIX)/lib/systemd/user" "$(DESTDIR)$(PREFIX)/share/man/man1" \
+	install -d "$(DESTDIR)$(PREFIX)/share/systemd/user" "$(DESTDIR)$(PREFIX)/share/man/man1" \
 	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" "$(DESTDIR)$(PREFIX)/share/zsh/site-functions" \
 	    "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d"
-	sed 's|@BINDIR@|$(PREFIX)/bin|g' systemd/watchdog@.service >"$(DESTDIR)$(PREFIX)/lib/systemd/user/watchdog@.service"
+	sed 's|%h/.local/bin|$(PREFIX)/bin|' systemd/watchdog@.service >"$(DESTDIR)$(PREFIX)/share/systemd/user/watchdog@.service"
 	$(RELEASE) generate man >"$(DESTDIR)$(PREFIX)/share/man/man1/watchdog.1"
 	$(RELEASE) generate bash >"$(DESTDIR)$(PREFIX)/share/bash-completion/completions/watchdog"
 	$(RELEASE) generate zsh >"$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_watchdog"
@@ -49,7 +49,7 @@ install: build ## Install binary, unit, man page and completions (PREFIX, DESTDI
 	@echo 'Installed. Next, in a project: watchdog install'
 
 uninstall: ## Remove what "make install" installed
-	rm -f "$(DESTDIR)$(PREFIX)/bin/watchdog" "$(DESTDIR)$(PREFIX)/lib/systemd/user/watchdog@.service" \
+	rm -f "$(DESTDIR)$(PREFIX)/bin/watchdog" "$(DESTDIR)$(PREFIX)/share/systemd/user/watchdog@.service" \
 	    "$(DESTDIR)$(PREFIX)/share/man/man1/watchdog.1" \
 	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/watchdog" \
 	    "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_watchdog" \

@@ -1,8 +1,11 @@
 //! The commands, for people: one file each.
 
 mod check;
+mod client_places;
 mod config;
+mod doctor;
 mod generate;
+mod install;
 mod operator;
 mod place;
 mod replay;
@@ -10,6 +13,7 @@ mod run;
 mod start;
 mod status;
 mod status_text;
+mod uninstall;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -61,6 +65,16 @@ enum Command {
     Resume,
     /// Stage a message of your own for the lead; an idle session is woken with it
     Nudge(operator::NudgeArgs),
+    /// Register the hooks in the client's settings file
+    #[command(long_about = install::HELP)]
+    Install(install::Args),
+    /// Take the hooks out of the client's settings file, which is then as it was before
+    #[command(long_about = uninstall::HELP)]
+    Uninstall(uninstall::Args),
+    /// Check the hooks, the program, the state folder and the machine; each finding has its remedy
+    ///
+    /// Exit status: 0 nothing is wrong, 1 something is. It may make the folders .kiln/tmp and .kiln/tmp/watchdog.
+    Doctor(doctor::Args),
     /// Print every setting, its value, and where it came from
     Config(config::Args),
     /// Print the man page or shell completions
@@ -109,6 +123,9 @@ fn dispatch(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Command::Pause(args) => operator::pause(args, place),
         Command::Resume => operator::resume(place),
         Command::Nudge(args) => operator::nudge(args, place),
+        Command::Install(args) => install::run(args, place),
+        Command::Uninstall(args) => uninstall::run(args, place),
+        Command::Doctor(args) => doctor::run(args, place),
         Command::Config(args) => config::run(args, place),
         Command::Generate(args) => generate::run(args, Arguments::command()),
         // Dispatched before any argument parser; clap knows them for the help alone.

@@ -30,7 +30,7 @@ impl Place {
     }
 
     /// The project, if it was named on the command line.
-    pub(super) fn named(&self) -> anyhow::Result<Option<Root>> {
+    pub(super) fn named_root(&self) -> anyhow::Result<Option<Root>> {
         if self.root.is_empty() { Ok(None) } else { self.root().map(Some) }
     }
 
@@ -43,6 +43,15 @@ impl Place {
         roots.sort();
         roots.dedup();
         Ok(roots)
+    }
+
+    /// The folder that was named, which need not hold .kiln.
+    pub(super) fn named(&self) -> anyhow::Result<Option<PathBuf>> {
+        let variable = || std::env::var_os("KILN_ROOT").filter(|root| !root.is_empty()).map(PathBuf::from);
+        let Some(folder) = self.root.first().cloned().or_else(variable) else { return Ok(None) };
+        anyhow::ensure!(self.root.len() < 2, "one --root at a time, please; only \"run\" serves several");
+        anyhow::ensure!(folder.is_dir(), "there is no folder {}", folder.display());
+        Ok(Some(std::path::absolute(folder)?))
     }
 
     fn found() -> anyhow::Result<Root> {

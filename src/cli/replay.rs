@@ -29,7 +29,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     // A project's settings count only if it is named: a record is not the project one happens to stand in.
-    let mut policy = place.config(place.named()?.as_ref())?.policy;
+    let mut policy = place.config(place.named_root()?.as_ref())?.policy;
     for path in &args.table {
         policy.tables.push(signals::read(path)?);
     }

@@ -33,9 +33,9 @@ pub(super) fn stop(place: &Place) -> anyhow::Result<ExitCode> {
     if root.tmp().is_dir() {
         // While a session goes on the activity is its own.
         if sessions::all(&root).iter().any(clients::may_live) {
-            transient::remove(&root)?;
+            transient::remove(&root, transient::Daemon::Ends)?;
         } else {
-            transient::remove_all(&root, activity_file::hold(&root, PATIENCE).ok())?;
+            transient::remove_all(&root, activity_file::hold(&root, PATIENCE).ok(), transient::Daemon::Ends)?;
         }
     }
     anstream::println!("{}", if stopped { "The daemon was stopped." } else { "No daemon was running." });

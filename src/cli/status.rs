@@ -22,6 +22,7 @@ use crate::model::stall::{Memory, Seen};
 use crate::model::wait::span;
 use crate::model::wording::{clock as stamp, plain};
 use crate::store::beacon::Beacon;
+use crate::store::file::obstacle;
 use crate::store::pending::{self, Pending};
 use crate::store::root::Root;
 use crate::store::{flag_file, journal, signals};
@@ -98,6 +99,7 @@ impl View {
             _ => None,
         };
         sight.faults.extend(beacon.iter().flat_map(|beacon| beacon.faults.iter().cloned()));
+        sight.faults.extend(obstacle(&root.kiln()));
         let seen: BTreeSet<String> = std::mem::take(&mut sight.faults).into_iter().collect();
         sight.faults = seen.into_iter().collect();
         let times =
@@ -269,7 +271,8 @@ pub(super) fn reason_words(reason: &Reason, until: Option<Millis>, now: Millis) 
             format!("nudged a short time ago; the next step is due{}", by.replace(" until", " at"))
         }
         Reason::Settling => {
-            "the watcher has just begun, or the clock jumped or slept: one tick of grace".to_owned()
+            "the watcher has just begun, could not write, or the clock jumped or slept: a moment of grace"
+                .to_owned()
         }
         Reason::ToolRunning(held) => {
             format!(

@@ -145,7 +145,8 @@ fn line(out: &mut String, label: &str, text: &str, style: Style) {
     }
 }
 
-fn wrap(text: &str, room: usize) -> Vec<String> {
+/// Breaks a text at blanks, and a word that is too long for a line anywhere.
+pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let mut word = word;

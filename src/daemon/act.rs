@@ -111,15 +111,7 @@ fn nudge(scene: Scene<'_>, n: u32, idle: Duration) -> Result<Outcome, FileError>
     let facts = facts(scene, idle);
     let session = scene.ledger.lead_session(|id| scene.sight.living.iter().any(|living| living == id));
     let nudge = Nudge {
-        text: wording::nudge(
-            &facts,
-            &loaded.activity,
-            idle.as_secs(),
-            n,
-            policy.rule.max_nudges,
-            &diagnose(&facts, now.wall),
-            now.wall,
-        ),
+        text: wording::nudge(&facts, &loaded.activity, idle.as_secs(), n, policy.rule.max_nudges, now.wall),
         timestamp: now.seconds(),
         number: n,
         id: id_of(now.wall, n),
@@ -190,7 +182,7 @@ fn escalate(scene: Scene<'_>, nudges: u32, idle: Duration, cause: &str) -> Resul
     };
     let facts = facts(scene, idle);
     let why = diagnose(&facts, now.wall);
-    let mut diagnosis = wording::flag(&facts, nudges, idle.as_secs(), &why, now.wall);
+    let mut diagnosis = wording::flag(&facts, nudges, idle.as_secs(), now.wall);
     if cause == "session_lost" {
         diagnosis = format!("The client is gone without a word while the pipeline was active. {diagnosis}");
     }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,10 +21,9 @@ use crate::protocol::team_json::Members;
 use crate::store::beacon::{self, Beacon};
 use crate::store::file::{FileError, chain};
 use crate::store::journal::{self, Follower, ROTATE_AT};
-use crate::store::pid_file;
 use crate::store::root::Root;
 use crate::store::settings::mode_word;
-use crate::store::{signals, team_file};
+use crate::store::{activity_file, lock, pid_file, signals, team_file};
 use crate::system::alert::Report;
 use crate::system::clock;
 use crate::system::process::{Identity, boot_id};
@@ -34,7 +34,7 @@ const ROSTER_EVERY: Duration = Duration::from_secs(5);
 /// One root in the daemon's care.
 pub struct Post {
     root: Root,
-    _lock: File,
+    lock: File,
     pipeline: Pipeline,
     follower: Follower,
     memo: Memo,
@@ -70,6 +70,7 @@ impl Post {
     /// The pid file cannot be written: the daemon must not run untracked.
     pub fn open(root: Root, lock: File, policy: Policy, stays: bool, now: Moment) -> Result<Self, FileError> {
         pid_file::store(&root, pid_file::DAEMON, std::process::id())?;
+        activity_file::prepare_unstored(&root);
         let own = Identity::own();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let beacon = Beacon {
@@ -87,7 +88,7 @@ impl Post {
         let pipeline = Pipeline::new(policy, stays, now);
         Ok(Self {
             root,
-            _lock: lock,
+            lock,
             pipeline,
             follower,
             memo: Memo::default(),
@@ -142,6 +143,9 @@ impl Post {
     pub fn look(&mut self, watching: &str) -> Look {
         let now = clock::now();
         let mut sight = look(&self.root, &mut self.memo);
+        if let Some(end) = self.mind_the_lock(&mut sight) {
+            return Look { nap: Duration::ZERO, end: Some(end), reports: Vec::new() };
+        }
         self.mind_the_ears(&sight);
         self.mind_the_teams(&sight, now);
         let mut events = follow(&mut self.follower, &self.root, &mut sight);
@@ -198,6 +202,36 @@ impl Post {
         }
     }
 
+    /// The folder around the lock may have been removed: the lock is taken anew where others look for it, or two
+    /// daemons would watch one root.
+    fn mind_the_lock(&mut self, sight: &mut Sight) -> Option<End> {
+        let path = self.root.daemon_lock();
+        if sight.is_gone || lock::is_in_place(&self.lock, &path) {
+            return None;
+        }
+        match self.take_again(&path) {
+            Ok(true) => info!(root = self.root.display(), "watching again, in a folder that was made again"),
+            Ok(false) => return Some(End::Displaced),
+            // In a sandbox of a service manager only a new process can write in the new folder.
+            Err(_) if self.beacon.stays => return Some(End::ShutOut),
+            Err(error) => sight.faults.push(chain(&error)),
+        }
+        None
+    }
+
+    /// Returns false if another daemon was faster.
+    fn take_again(&mut self, path: &Path) -> Result<bool, FileError> {
+        self.root.prepare()?;
+        let Some(lock) = lock::acquire(path, Duration::ZERO)? else { return Ok(false) };
+        self.lock = lock;
+        self.pipeline.forget_sessions();
+        activity_file::prepare_unstored(&self.root);
+        // What is not there is due.
+        self.beacon.last_tick_awake_ms = 0;
+        pid_file::store(&self.root, pid_file::DAEMON, std::process::id())?;
+        Ok(true)
+    }
+
     /// Counts looks that find a new stamp although nothing was heard.
     fn mind_the_ears(&mut self, sight: &Sight) {
         let stamp = sight.activity.as_ref().map(|activity| (activity.last_activity_ts, activity.epoch));
@@ -241,7 +275,13 @@ impl Post {
                 (Effect::Escalate { nudges, cause, .. }, Ok(Outcome::Done)) => {
                     warn!(root = self.root.display(), nudges, cause, "escalated");
                 }
-                (Effect::Escalate { .. }, _) => end = None,
+                (Effect::Escalate { .. }, result) => {
+                    end = None;
+                    if result.is_err() {
+                        self.pipeline.note_unwritable(now);
+                    }
+                }
+                (Effect::Nudge { .. }, Err(_)) => self.pipeline.note_unwritable(now),
                 (Effect::TellPerson(held), _) => {
                     told = Some(format!(
                         "{} has waited for a person since {} ({})",
@@ -279,8 +319,12 @@ impl Post {
             info!(root = self.root.display(), verdict = verdict.0, reason = verdict.1, "judged");
         }
         if faults != self.faults {
-            for fault in &faults {
+            for fault in faults.iter().filter(|fault| !self.faults.contains(fault)) {
                 warn!(root = self.root.display(), fault, "fault");
+            }
+            // A full disk takes no line of the log either: this one is the first that says what was wrong.
+            for fault in self.faults.iter().filter(|fault| !faults.contains(fault)) {
+                info!(root = self.root.display(), fault, "over");
             }
             self.faults = faults;
         }
@@ -321,6 +365,8 @@ impl Post {
             ..next
         };
         if let Err(error) = beacon::store(&self.root, &self.beacon) {
+            beacon::touch(&self.root, now.wall).ok();
+            self.pipeline.note_unwritable(now);
             let fault = chain(&error);
             if !self.faults.contains(&fault) {
                 warn!(root = self.root.display(), fault, "fault");
@@ -336,6 +382,8 @@ impl Post {
             journal::append(&self.root, &[event]).ok();
         }
         pid_file::remove_if(&self.root, pid_file::DAEMON, std::process::id());
-        std::fs::remove_file(self.root.in_own("daemon.json")).ok();
+        if lock::is_in_place(&self.lock, &self.root.daemon_lock()) {
+            std::fs::remove_file(self.root.in_own("daemon.json")).ok();
+        }
     }
 }

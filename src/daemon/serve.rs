@@ -56,8 +56,9 @@ pub fn serve(orders: &Orders) -> anyhow::Result<()> {
         orders.starter.ready(&daemon.status()).context("cannot let go of the starter")?;
         let stopped = run(&mut daemon, &mut hints, &mut signals).await;
         notify(&[NotifyState::Stopping]);
+        let failure = daemon.failure.take();
         daemon.close(stopped).await;
-        Ok(())
+        failure.map_or(Ok(()), |failure| bail!(failure))
     })
 }
 
@@ -89,6 +90,9 @@ struct Daemon {
     watch: Watch,
     hints: UnboundedSender<Hint>,
     alerts: JoinSet<Vec<String>>,
+    /// We are to stay, and cannot: why.
+    failure: Option<String>,
+    stay: bool,
 }
 
 impl Daemon {
@@ -98,13 +102,14 @@ impl Daemon {
         for root in &orders.roots {
             let config = orders.layers.read(Some(root))?;
             root.prepare()?;
-            let lock = take(root)?;
+            let lock = take(root, orders.stay)?;
             posts.push(Some(Post::open(root.clone(), lock, config.policy, orders.stay, now)?));
             info!(root = root.display(), "watching");
         }
         let watch = Watch::new(&orders.roots, &hints);
         let alerts = JoinSet::new();
-        Ok(Self { roots: orders.roots.clone(), posts, layers: orders.layers.clone(), watch, hints, alerts })
+        let (roots, layers) = (orders.roots.clone(), orders.layers.clone());
+        Ok(Self { roots, posts, layers, watch, hints, alerts, failure: None, stay: orders.stay })
     }
 
     /// One line for systemd and `status`.
@@ -112,10 +117,10 @@ impl Daemon {
         let posts: Vec<&Post> = self.posts.iter().flatten().collect();
         match posts.as_slice() {
             [] => "no root is left".to_owned(),
-            [post] => format!("{} ({})", post.verdict(), self.watch.words()),
+            [post] => format!("{} ({})", post.verdict(), self.watch.words(0)),
             posts => {
                 let loud = posts.iter().filter(|post| !post.is_quiet()).count();
-                format!("{} roots, {loud} of them stalled ({})", posts.len(), self.watch.words())
+                format!("{} roots, {loud} of them stalled ({})", posts.len(), self.watch.words(0))
             }
         }
     }
@@ -135,16 +140,23 @@ impl Daemon {
     /// thread died, or the file system sends nothing): it is made anew once, and from then on the tick serves.
     fn mind_the_watch(&mut self, place: usize) {
         self.watch.refresh(&self.roots);
-        if self.posts[place].as_ref().is_some_and(Post::is_unheard) && self.watch.words() == "inotify" {
-            self.watch = Watch::new(&self.roots, &self.hints);
-            self.watch.is_deaf();
+        let unheard = self.posts[place].as_ref().is_some_and(Post::is_unheard);
+        if unheard && self.watch.words(place) == "inotify" {
+            self.watch.renew(&self.roots, &self.hints);
+            self.watch.set_deaf(place, true);
             warn!("changes were found of which no event told: polling as well");
         }
     }
 }
 
-/// Takes a root's lock.
-fn take(root: &Root) -> anyhow::Result<File> {
+/// Takes a root's lock. A daemon that stays takes the watch over from one that a hook started: that one would end
+/// with the session, and a service manager would start us again and again until then.
+fn take(root: &Root, stay: bool) -> anyhow::Result<File> {
+    let found = launch::look(root, clock::now());
+    if stay && matches!(&found, launch::Daemon::Running(Some(beacon)) if !beacon.stays) {
+        info!(root = root.display(), "taking the watch over");
+        launch::stop(root);
+    }
     if let Some(lock) = lock::acquire(&root.daemon_lock(), PATIENCE)? {
         return Ok(lock);
     }
@@ -167,7 +179,7 @@ impl World for Daemon {
 
     fn look(&mut self, place: usize) -> Option<Duration> {
         self.mind_the_watch(place);
-        let words = self.watch.words();
+        let words = self.watch.words(place);
         let post = self.posts[place].as_mut()?;
         let look = post.look(&words);
         for report in look.reports {
@@ -181,6 +193,9 @@ impl World for Daemon {
         }
         if let Some(end) = look.end {
             info!(root = post.root().display(), reason = end.words(), "leaving");
+            if self.stay && end.is_failure() {
+                self.failure = Some(format!("{}: {}", post.root().display(), end.words()));
+            }
             if let Some(post) = self.posts[place].take() {
                 post.close(end.words());
             }
@@ -190,6 +205,7 @@ impl World for Daemon {
     }
 
     fn heard(&mut self, place: usize) {
+        self.watch.set_deaf(place, false);
         if let Some(post) = &mut self.posts[place] {
             post.hear();
         }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::model::event::Event;
 use crate::model::sight::Sight;
+use crate::model::wording;
 use crate::store::activity_file::Loaded;
 use crate::store::file::chain;
 use crate::store::journal::Follower;
@@ -68,7 +69,12 @@ impl<T: Clone> Cached<T> {
         }
         if let Some(loaded) = memo.activity.get(&root.activity(), || activity_file::load(root)) {
             sight.faults.extend(loaded.faults.iter().map(|fault| format!("activity.json: {fault}")));
-            sight.activity = Some(loaded.activity);
+            let mut activity = loaded.activity;
+            if activity_file::add_unstored(root, &mut activity) {
+                let at = wording::clock(activity.last_activity_ts * 1000);
+                sight.faults.push(format!("activity.json could not take the work that was seen at {at}"));
+            }
+            sight.activity = Some(activity);
         }
         sight.flag = memo.flag.get(&root.flag(), || flag_file::load(root).map(|flag| flag.timestamp));
         for session in sessions::all(root) {

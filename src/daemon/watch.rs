@@ -1,11 +1,12 @@
 //! File events: two folders of each root, non-recursive; only changes of files that matter. Events are a hint to
 //! look sooner; the tick is the floor when they are lost.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -30,9 +31,14 @@ const NAMES: [&str; 4] = ["STATE.md", "DEADLOCK.flag", "activity.json", "tmp"];
 pub struct Watch {
     watcher: Option<RecommendedWatcher>,
     /// What was watched, by its place on the disk: a folder that was made again is another.
-    folders: HashMap<PathBuf, (u64, u64)>,
+    folders: HashMap<PathBuf, Place>,
     fault: Option<String>,
+    /// Roots in which changes were found of which no event told.
+    deaf: BTreeSet<usize>,
 }
+
+/// Device, number and birth: a folder that is made again often gets the number of the old one.
+type Place = (u64, u64, Option<SystemTime>);
 
 impl Watch {
     /// Starts a watcher for these roots. Without one the daemon polls, and says why.
@@ -44,7 +50,7 @@ impl Watch {
             .flat_map(|(place, root)| [(root.kiln(), place), (root.tmp(), place)])
             .collect();
         let hints = hints.clone();
-        // If the watcher's own thread dies, this closure is dropped with its sender's clone; see `is_deaf`.
+        // If the watcher's own thread dies, this closure is dropped with its sender's clone; see `set_deaf`.
         match notify::recommended_watcher(move |event: notify::Result<Event>| {
             if let Some(hint) = hint(event, &places) {
                 hints.send(hint).ok();
@@ -66,7 +72,7 @@ impl Watch {
                 self.folders.remove(&folder);
                 continue;
             };
-            let id = (meta.dev(), meta.ino());
+            let id = (meta.dev(), meta.ino(), meta.created().ok());
             if self.folders.get(&folder) == Some(&id) {
                 continue;
             }
@@ -83,14 +89,33 @@ impl Watch {
         }
     }
 
-    /// How this daemon learns of changes: `inotify`, or `polling (why)`.
-    pub fn words(&self) -> String {
-        self.fault.as_ref().map_or_else(|| "inotify".to_owned(), |fault| format!("polling ({fault})"))
+    /// How this daemon learns of changes in a root: `inotify`, or `polling (why)`.
+    pub fn words(&self, place: usize) -> String {
+        match &self.fault {
+            Some(fault) => format!("polling ({fault})"),
+            None if self.is_deaf(place) => "polling (no events arrive from this file system)".to_owned(),
+            None => "inotify".to_owned(),
+        }
     }
 
-    /// Takes note that changes were found of which no event told.
-    pub fn is_deaf(&mut self) {
-        self.fault.get_or_insert_with(|| "no events arrive from this file system".to_owned());
+    /// Takes note that changes were found in a root of which no event told, or that one did tell again.
+    pub fn set_deaf(&mut self, place: usize, is_deaf: bool) {
+        if is_deaf {
+            self.deaf.insert(place);
+        } else {
+            self.deaf.remove(&place);
+        }
+    }
+
+    /// Tells whether no event is expected from a root.
+    pub fn is_deaf(&self, place: usize) -> bool {
+        self.deaf.contains(&place)
+    }
+
+    /// Makes the watcher anew.
+    pub fn renew(&mut self, roots: &[Root], hints: &UnboundedSender<Hint>) {
+        let deaf = std::mem::take(&mut self.deaf);
+        *self = Self { deaf, ..Self::new(roots, hints) };
     }
 }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 use super::scene::Scene;
 use crate::model::activity::Activity;
 use crate::model::event::{Event, What};
-use crate::store::activity_file::{self, Loaded};
+use crate::store::activity_file;
 use crate::store::file::FileError;
-use crate::store::{journal, pending};
+use crate::store::journal;
+use crate::store::pending::{self, Pending};
 
 /// How long a hook waits for the lock. Hundreds of hooks at once take their turns within it; a holder that is
 /// stopped costs a hook no more.
@@ -22,6 +23,7 @@ pub(super) fn beat<T>(scene: &Scene, change: impl FnOnce(&mut Activity) -> T) ->
     let held = match activity_file::hold(&scene.root, PATIENCE) {
         Ok(held) => held,
         Err(error) => {
+            mark(scene);
             scene.journal(std::slice::from_ref(&scene.event));
             return Err(error);
         }
@@ -32,13 +34,15 @@ pub(super) fn beat<T>(scene: &Scene, change: impl FnOnce(&mut Activity) -> T) ->
     if !faults.is_empty() {
         events.push(scene.of_session(What::Fault { fault: format!("activity.json: {faults}; mended") }));
     }
-    let resumes = scene.event.is_work() && is_first_after_nudge(&loaded);
+    let resumes = scene.event.is_work() && is_first_after_nudge(scene, &loaded.activity);
     if scene.event.is_work() {
         loaded.activity.note_work(&scene.payload.source(), scene.stage(), scene.now.seconds());
     }
     let result = change(&mut loaded.activity);
     let stored = held.store(&mut loaded);
-    if stored.is_ok() && resumes {
+    if stored.is_err() {
+        mark(scene);
+    } else if resumes {
         events.extend(resumed(scene));
     }
     let journalled = journal::append(&scene.root, &events);
@@ -46,12 +50,34 @@ pub(super) fn beat<T>(scene: &Scene, change: impl FnOnce(&mut Activity) -> T) ->
     stored.and(journalled).map(|()| result)
 }
 
-/// Work is seen for the first time since the last nudge.
-fn is_first_after_nudge(loaded: &Loaded) -> bool {
-    let activity = &loaded.activity;
-    activity.last_nudge_ts > 0
-        && activity.nudge_count > 0
-        && activity.last_activity_ts <= activity.last_nudge_ts
+/// Work that could not be stored must not be taken for silence later on. A teammate that goes idle is none here: a
+/// chain of them must not look alive for ever.
+fn mark(scene: &Scene) {
+    if scene.event.is_work() && !matches!(scene.event.what, What::Idle { .. }) {
+        activity_file::note_unstored(&scene.root, scene.now.seconds()).ok();
+    }
+}
+
+/// Work is seen for the first time since the last nudge. A teammate that goes idle after another that did is no
+/// work: such a chain moves the stamp, but it resumes nothing, and the lead still has to read the nudge.
+fn is_first_after_nudge(scene: &Scene, activity: &Activity) -> bool {
+    if activity.last_nudge_ts <= 0 || activity.nudge_count == 0 {
+        return false;
+    }
+    let in_chain = activity.last_activity_source == "TeammateIdle";
+    let is_idle = matches!(scene.event.what, What::Idle { .. });
+    if activity.last_activity_ts <= activity.last_nudge_ts {
+        return !(in_chain && is_idle);
+    }
+    in_chain && !is_idle && is_unresumed(scene)
+}
+
+/// Tells whether the last nudge still stands, where the stamps no longer say so.
+fn is_unresumed(scene: &Scene) -> bool {
+    let words = ["\"nudged\"", "\"resumed\"", "\"closed\"", "\"escalated\"", "\"recovered\""];
+    matches!(pending::look(&scene.root), Pending::Staged(nudge) if nudge.number > 0)
+        || journal::fold_lines_with(&scene.root, &words)
+            .is_ok_and(|ledger| ledger.episode.is_some_and(|episode| episode.resumed.is_none()))
 }
 
 /// A nudge that nobody took is no longer true. Notes, which are not counted, stay for the lead.

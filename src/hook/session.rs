@@ -39,7 +39,7 @@ pub(super) fn keep_daemon(scene: &Scene) {
 }
 
 /// A session ends. The last one asks the daemon to end first, since a hook may be killed right after, and removes
-/// the transient files; never the flag.
+/// the transient files; never the flag, and never a daemon that a service manager keeps for the next session.
 ///
 /// # Errors
 /// A file is there and stays there.
@@ -55,7 +55,8 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
         .filter(|session| session.session_id != scene.event.session && clients::may_live(session))
         .count();
     let is_last = others == 0 && (known || before.is_empty());
-    if is_last && !goes_on {
+    let stays = launch::stays(&scene.root);
+    if is_last && !goes_on && !stays {
         launch::ask_to_end(&scene.root);
     }
     if known {
@@ -65,5 +66,6 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
     if !is_last || goes_on {
         return Ok(());
     }
-    transient::remove_all(&scene.root, activity_file::hold(&scene.root, HURRY).ok())
+    let daemon = if stays { transient::Daemon::Stays } else { transient::Daemon::Ends };
+    transient::remove_all(&scene.root, activity_file::hold(&scene.root, HURRY).ok(), daemon)
 }

@@ -60,6 +60,10 @@ pub enum End {
     NoSession,
     /// The last client is gone without a word.
     SessionLost,
+    /// The folder was made again, and another daemon watches there by now.
+    Displaced,
+    /// The folder was made again, and we may not write in it.
+    ShutOut,
 }
 
 impl End {
@@ -71,7 +75,14 @@ impl End {
             Self::RootGone => "the folder is gone",
             Self::NoSession => "no session is left",
             Self::SessionLost => "the client is gone without a word",
+            Self::Displaced => "another daemon watches it by now",
+            Self::ShutOut => "the folder was made again and cannot be written from here",
         }
+    }
+
+    /// Tells whether a service manager should start us again: what we watched may be back by then.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::RootGone | Self::Displaced | Self::ShutOut)
     }
 }
 
@@ -154,6 +165,17 @@ impl Pipeline {
         self.nudged = Some(now.awake);
     }
 
+    /// Takes note that nothing could be written at `now`. What hooks saw meanwhile could not be written either, so
+    /// nothing is judged before a whole tick has passed in which they could.
+    pub fn note_unwritable(&mut self, now: Moment) {
+        self.settling = self.settling.max(now.awake + 2 * self.policy.daemon.tick);
+    }
+
+    /// Takes note that the sessions' files were taken away: that none is left does not mean that they ended.
+    pub fn forget_sessions(&mut self) {
+        self.had_sessions = false;
+    }
+
     /// Judges a look.
     pub fn step(&mut self, sight: &Sight, ledger: &Ledger, now: Moment) -> Step {
         self.settle(now);
@@ -204,7 +226,7 @@ impl Pipeline {
         let tick = self.policy.daemon.tick;
         let late = now.awake_since(last).saturating_sub(nap) > tick.max(JUMP);
         if late || now.slept_since(last) > JUMP || now.stepped_since(last) > JUMP {
-            self.settling = now.awake + tick;
+            self.settling = self.settling.max(now.awake + tick);
         }
     }
 

@@ -427,7 +427,7 @@ impl Rehearsal {
         let facts = sight.facts(&self.ledger, Times { idle, since_nudge: None }, None);
         let activity = self.activity.clone().unwrap_or_default();
         let of = self.policy.rule.max_nudges;
-        let text = wording::nudge(&facts, &activity, idle.as_secs(), n, of, &why, self.now);
+        let text = wording::nudge(&facts, &activity, idle.as_secs(), n, of, self.now);
         let session = self.ledger.lead_session(|_| true).map(ToOwned::to_owned);
         self.stage_message(text, n, session, true);
         if let Some(activity) = &mut self.activity {

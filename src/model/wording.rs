@@ -4,7 +4,7 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::activity::Activity;
-use super::diagnosis::Diagnosis;
+use super::diagnosis::{Diagnosis, diagnose};
 use super::event::{Event, What};
 use super::judge::{Facts, agents, name_of};
 use super::ledger::State;
@@ -27,7 +27,6 @@ pub fn nudge(
     idle_seconds: u64,
     n: u32,
     of: u32,
-    why: &Diagnosis,
     now: Millis,
 ) -> String {
     let teammates = plain(&list(activity.teammates()), 300);
@@ -39,7 +38,7 @@ pub fn nudge(
     let stage = plain(facts.stage.unwrap_or("unknown"), 40);
     bounded(&format!(
         "{head} No work of this pipeline (stage {stage}) has been seen since {since}. {} {}",
-        reason(why),
+        reason(&diagnose(facts, now)),
         standing(facts, now)
     ))
 }
@@ -92,7 +91,7 @@ fn standing(facts: &Facts<'_>, now: Millis) -> String {
 }
 
 /// What a flag says to people.
-pub fn flag(facts: &Facts<'_>, nudges: u32, idle_seconds: u64, why: &Diagnosis, now: Millis) -> String {
+pub fn flag(facts: &Facts<'_>, nudges: u32, idle_seconds: u64, now: Millis) -> String {
     let given = match nudges {
         0 => "no nudge".to_owned(),
         1 => "1 nudge".to_owned(),
@@ -101,7 +100,7 @@ pub fn flag(facts: &Facts<'_>, nudges: u32, idle_seconds: u64, why: &Diagnosis, 
     bounded(&format!(
         "Silent for {} after {given}. {} {}",
         span(before(now, idle_seconds), now),
-        reason(why),
+        reason(&diagnose(facts, now)),
         standing(facts, now)
     ))
 }
@@ -144,8 +143,8 @@ pub fn still_listed(name: &str, stage: &str) -> String {
     let (name, stage) = (plain(name, 60), plain(stage, 40));
     bounded(&format!(
         "{MARK} {name} is going idle and is still listed among the active teammates (stage {stage}). What it owes \
-         another agent counts as sent only after SendMessage to that agent's exact name; text in a closing answer \
-         reaches nobody."
+         another agent counts as sent only after SendMessage to that agent's exact name; the text of a closing \
+         answer reaches the lead at most."
     ))
 }
 

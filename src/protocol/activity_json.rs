@@ -13,7 +13,8 @@ use crate::model::activity::Activity;
 pub struct Read {
     /// What could be read; fields that could not are at their defaults.
     pub activity: Activity,
-    /// `last_activity_ts` was there and had a meaning. If not, the file's own modification time counts.
+    /// `last_activity_ts` was there and had a meaning. If not, or if it is zero, the file's own modification time
+    /// counts: the file is there because somebody saw something.
     pub has_stamp: bool,
     /// What was wrong, in words; empty = nothing.
     pub faults: Vec<String>,
@@ -50,7 +51,7 @@ pub fn read(bytes: &[u8]) -> Read {
         pipeline_phase: text(take(FIELDS[6])),
         foreign: fields,
     };
-    Read { activity, has_stamp: stamp.is_some(), faults }
+    Read { activity, has_stamp: stamp.is_some_and(|stamp| stamp > 0), faults }
 }
 
 /// Writes the file's bytes: the seven fields in the seeds' order, then what belongs to others.

@@ -80,6 +80,11 @@ impl Frame {
         self.kept.len()
     }
 
+    /// Tells whether the value is an object.
+    pub fn is_object(&self) -> bool {
+        self.kept.first() == Some(&b'{')
+    }
+
     /// Tells whether nothing but blanks has come.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()

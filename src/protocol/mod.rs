@@ -2,8 +2,10 @@
 
 pub mod activity_json;
 pub mod api_error;
+pub mod client_settings;
 pub mod flag_json;
 pub mod frame;
+pub mod hook_table;
 pub mod message;
 pub mod nudge_json;
 pub mod payload;

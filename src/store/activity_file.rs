@@ -1,11 +1,14 @@
 //! `activity.json`: read by anyone at any time, changed under the lock that the seeds' own scripts take.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::time::Duration;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-use super::file::{Access, FileError, chain, read_own, remove, replace};
+use rustix::fs::OFlags;
+
+use super::file::{Access, FileError, chain, euid, read_own, remove, replace};
 use super::lock;
 use super::root::Root;
 use crate::model::activity::Activity;
@@ -30,8 +33,61 @@ pub struct Held<'a> {
     _lock: File,
 }
 
-/// Reads the file. None = it is not there.
+/// Reads the file, and what is known of work that could not be stored in it. None = it is not there.
 pub fn load(root: &Root) -> Option<Loaded> {
+    let mut loaded = read(root)?;
+    add_unstored(root, &mut loaded.activity);
+    Some(loaded)
+}
+
+/// Takes note of work at `now` (unix seconds) that could not be stored: no space is left, or somebody who is stopped
+/// holds the lock. A modification time takes no space and no lock.
+///
+/// # Errors
+/// Not even that is possible.
+pub fn note_unstored(root: &Root, now: i64) -> Result<(), FileError> {
+    root.prepare()?;
+    let path = unstored(root);
+    mark(&path, now).map_err(FileError::of("mark", &path))
+}
+
+/// Makes the mark's file while there is space for it.
+pub fn prepare_unstored(root: &Root) {
+    let path = unstored(root);
+    if path.symlink_metadata().is_err() {
+        mark(&path, 0).ok();
+    }
+}
+
+/// Raises the last activity to work that could not be stored. Returns whether there was later work of that kind.
+pub fn add_unstored(root: &Root, activity: &mut Activity) -> bool {
+    let marked = fs::symlink_metadata(unstored(root))
+        .ok()
+        .filter(|meta| meta.is_file() && meta.uid() == euid())
+        .map_or(0, |meta| meta.mtime());
+    let later = marked > activity.last_activity_ts;
+    activity.last_activity_ts = activity.last_activity_ts.max(marked);
+    later
+}
+
+fn unstored(root: &Root) -> PathBuf {
+    root.in_own("unstored")
+}
+
+fn mark(path: &Path, at: i64) -> io::Result<()> {
+    let flags = OFlags::NOFOLLOW.bits().cast_signed();
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(flags)
+        .open(path)?;
+    let at = u64::try_from(at).unwrap_or(0);
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(at))
+}
+
+fn read(root: &Root) -> Option<Loaded> {
     let path = root.activity();
     let (read, fault) = match read_own(&path, MOST) {
         Ok(None) => return None,
@@ -62,9 +118,9 @@ pub fn hold(root: &Root, patience: Duration) -> Result<Held<'_>, FileError> {
 }
 
 impl Held<'_> {
-    /// Reads the file; one that is not there reads as nothing ever seen.
+    /// Reads the file as it is; one that is not there reads as nothing ever seen.
     pub fn load(&self) -> Loaded {
-        load(self.root).unwrap_or_default()
+        read(self.root).unwrap_or_default()
     }
 
     /// Replaces the file, raising the epoch. What could not be read is put aside once, not overwritten unseen.

@@ -1,13 +1,17 @@
 //! `daemon.json`, the daemon's beacon: `status` and hooks see by it a daemon that is alive but stuck, and what it
 //! decided last.
 
+use std::fs::OpenOptions;
 use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::time::SystemTime;
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::file::{Access, FileError, read_own, replace};
 use super::root::Root;
-use crate::model::moment::Millis;
+use crate::model::moment::{Millis, duration};
 
 /// What a daemon says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -49,7 +53,14 @@ pub struct Beacon {
     pub faults: Vec<String>,
     /// It waits for the next pipeline instead of ending.
     pub stays: bool,
+    /// When it last said that it lives although the beacon could not be stored, unix milliseconds: the file's
+    /// modification time. Not part of the file's text.
+    #[serde(skip)]
+    pub touched: Option<Millis>,
 }
+
+/// A modification time this much later than the last look was set by [`touch`].
+const APART: Millis = 2000;
 
 /// Writes the beacon.
 ///
@@ -62,7 +73,29 @@ pub fn store(root: &Root, beacon: &Beacon) -> Result<(), FileError> {
     replace(&path, &bytes, &root.own(), Access::Private, false)
 }
 
+/// Says that the daemon lives where the beacon cannot be stored: a modification time takes no space. A daemon that
+/// cannot write must not look like one that is stuck, or it would be replaced by one that cannot even start.
+///
+/// # Errors
+/// Not even that is possible.
+pub fn touch(root: &Root, now: Millis) -> Result<(), FileError> {
+    let path = root.in_own("daemon.json");
+    let at = SystemTime::UNIX_EPOCH + duration(now);
+    let flags = OFlags::NOFOLLOW.bits().cast_signed();
+    OpenOptions::new()
+        .write(true)
+        .custom_flags(flags)
+        .open(&path)
+        .and_then(|file| file.set_modified(at))
+        .map_err(FileError::of("mark", &path))
+}
+
 /// Reads the beacon. None = there is none, or it cannot be read.
 pub fn load(root: &Root) -> Option<Beacon> {
-    serde_json::from_slice(&read_own(&root.in_own("daemon.json"), 64 * 1024).ok()??).ok()
+    let path = root.in_own("daemon.json");
+    let mut beacon: Beacon = serde_json::from_slice(&read_own(&path, 64 * 1024).ok()??).ok()?;
+    let touched =
+        path.symlink_metadata().map_or(0, |meta| meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000);
+    beacon.touched = Some(touched).filter(|touched| *touched > beacon.last_tick + APART);
+    Some(beacon)
 }

@@ -71,7 +71,8 @@ pub fn open_own(path: &Path) -> Result<Option<File>, FileError> {
 /// As [`open_own`]; or it is larger than `most`.
 pub fn read_own(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FileError> {
     let Some(file) = open_own(path)? else { return Ok(None) };
-    let mut bytes = Vec::new();
+    // Most of these files are small: one read takes them whole.
+    let mut bytes = Vec::with_capacity(2048);
     file.take(most + 1).read_to_end(&mut bytes).map_err(FileError::of("read", path))?;
     if bytes.len() as u64 > most {
         let error = io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {most} bytes"));
@@ -190,6 +191,26 @@ fn explain_symlink(error: io::Error) -> io::Error {
         return io::Error::other("it is a symlink");
     }
     error
+}
+
+/// Less room than this and whole files cannot be replaced.
+const LITTLE: u64 = 64 * 1024;
+
+/// Says what keeps files in a folder from being written, for those who only look: no space, no inode, read-only.
+pub fn obstacle(folder: &Path) -> Option<String> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let at = folder.display();
+    if disk.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
+        return Some(format!("cannot write in {at}: it is mounted read-only; mount it read-write"));
+    }
+    if disk.f_blocks > 0 && free < LITTLE {
+        return Some(format!("cannot write in {at}: {free} bytes are left on its disk; free some space"));
+    }
+    if disk.f_files > 0 && disk.f_favail == 0 {
+        return Some(format!("cannot write in {at}: no inode is left on its disk; remove some files"));
+    }
+    None
 }
 
 /// Prints an error with its causes on one line.

@@ -1,11 +1,11 @@
 //! Advisory locks with a deadline.
 //!
-//! A lock file is made once and never removed, so a lock is always on the file that others see. Dropping the
-//! returned file releases it; so does death.
+//! We make a lock file once and never remove it, so a lock is on the file that others see; who holds one for long asks
+//! [`is_in_place`], since people remove folders. Dropping the returned file releases it; so does death.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -67,6 +67,14 @@ pub fn lock(file: &File, kind: Kind, patience: Duration) -> io::Result<bool> {
         thread::sleep(pause);
         waited += pause;
         pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Tells whether a lock file is still the one that others find: the folder around it may have been removed since.
+pub fn is_in_place(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(ours), Ok(named)) => (ours.dev(), ours.ino()) == (named.dev(), named.ino()),
+        _ => false,
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod activity_file;
 pub mod beacon;
+pub mod client_file;
 pub mod config;
 pub mod file;
 pub mod flag_file;

@@ -16,8 +16,9 @@ pub const BRIDGE: &str = "async-rewake-watchdog.pid";
 /// It could not be stored.
 pub fn store(root: &Root, name: &str, pid: u32) -> Result<(), FileError> {
     let path = root.in_tmp(name);
-    if path.is_dir() {
-        std::fs::remove_dir(&path).ok();
+    // A folder in its place would keep the daemon from running; whatever it holds is somebody's.
+    if path.is_dir() && std::fs::remove_dir(&path).is_err() {
+        std::fs::rename(&path, root.in_own(&format!("{name}.folder"))).ok();
     }
     replace(&path, format!("{pid}\n").as_bytes(), &root.own(), Access::Shared, false)
 }

@@ -3,7 +3,7 @@
 
 use memchr::memmem;
 
-use super::activity_file::Held;
+use super::activity_file::{self, Held};
 use super::file::{FileError, chain};
 use super::root::Root;
 use super::{flag_file, journal, pending, state_file};
@@ -26,9 +26,12 @@ pub enum Note {
 /// The counters could not be stored or the flag not removed; then it still lies there.
 pub fn recover(root: &Root, held: &Held<'_>, by: &str, note: Note, at: Millis) -> Result<bool, FileError> {
     let Some(flag) = flag_file::load(root) else { return Ok(false) };
-    let mut loaded = held.load();
-    loaded.activity.reset_nudges();
-    held.store(&mut loaded)?;
+    // Where a session's end took the activity away there is nothing to reset, and none is made up: a stamp of 0
+    // would read as a silence of decades, and the new session would be nudged before its first prompt.
+    if let Some(mut loaded) = activity_file::load(root) {
+        loaded.activity.reset_nudges();
+        held.store(&mut loaded)?;
+    }
     let mut events = vec![Event::of_root(at, What::Recovered { by: by.to_owned() })];
     if note == Note::Leave {
         let cause = flag

@@ -7,14 +7,26 @@ use super::file::FileError;
 use super::root::Root;
 use super::{pending, pid_file, sessions};
 
+/// Whether the daemon goes too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Daemon {
+    /// Its pid file and its beacon go with it.
+    Ends,
+    /// A service manager keeps it: what tells of it is still true.
+    Stays,
+}
+
 /// Removes pid files, bridge files, the beacon and whatever is staged. Returns the first thing that would not go.
 ///
 /// # Errors
 /// A staged message is there and stays there.
-pub fn remove(root: &Root) -> Result<(), FileError> {
-    for path in [root.in_tmp(pid_file::DAEMON), root.in_tmp(pid_file::BRIDGE), root.in_own("daemon.json")] {
-        fs::remove_file(path).ok();
+pub fn remove(root: &Root, daemon: Daemon) -> Result<(), FileError> {
+    if daemon == Daemon::Ends {
+        for path in [root.in_tmp(pid_file::DAEMON), root.in_own("daemon.json")] {
+            fs::remove_file(path).ok();
+        }
     }
+    fs::remove_file(root.in_tmp(pid_file::BRIDGE)).ok();
     fs::remove_dir_all(root.in_own("bridges")).ok();
     pending::withdraw(root, |_| true).map(|_| ())
 }
@@ -24,8 +36,8 @@ pub fn remove(root: &Root) -> Result<(), FileError> {
 ///
 /// # Errors
 /// A file is there and stays there.
-pub fn remove_all(root: &Root, held: Option<Held<'_>>) -> Result<(), FileError> {
-    let rest = remove(root);
+pub fn remove_all(root: &Root, held: Option<Held<'_>>, daemon: Daemon) -> Result<(), FileError> {
+    let rest = remove(root, daemon);
     sessions::clear(root);
     super::file::remove(&root.activity())?;
     drop(held);

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use super::process::{Identity, boot_id};
 use super::ready::READY;
-use crate::model::moment::Moment;
+use crate::model::moment::{Moment, duration};
 use crate::store::beacon::{self, Beacon};
 use crate::store::file::{FileError, chain};
 use crate::store::lock;
@@ -103,9 +103,11 @@ pub fn look(root: &Root, now: Moment) -> Daemon {
     }
 }
 
-/// Returns the awake time since a daemon's last tick.
+/// Returns the awake time since a daemon's last tick; of one that cannot store its beacon, the time since it last
+/// said that it lives.
 pub fn silence(beacon: &Beacon, now: Moment) -> Duration {
-    now.awake.saturating_sub(Duration::from_millis(beacon.last_tick_awake_ms))
+    let awake = now.awake.saturating_sub(Duration::from_millis(beacon.last_tick_awake_ms));
+    beacon.touched.map_or(awake, |touched| awake.min(duration(now.wall - touched)))
 }
 
 /// Three ticks and a margin for slow machines.
@@ -176,6 +178,11 @@ fn identity(beacon: &Beacon) -> Identity {
     // Start times of another boot prove nothing.
     let start_time = if beacon.boot_id == boot_id() { beacon.start_time } else { u64::MAX };
     Identity { pid: beacon.pid, start_time }
+}
+
+/// Tells whether a service manager keeps the root's daemon: it waits for the next pipeline and is left to that manager.
+pub fn stays(root: &Root) -> bool {
+    lock::is_held(&root.daemon_lock()) && beacon::load(root).is_some_and(|beacon| beacon.stays)
 }
 
 /// Asks a root's daemon to end. Returns the handle to wait on; none = there is no daemon to ask.

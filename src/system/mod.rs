@@ -5,5 +5,6 @@ pub mod clients;
 pub mod clock;
 pub mod launch;
 pub mod process;
+pub mod program;
 pub mod ready;
 pub mod stdin;

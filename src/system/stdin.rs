@@ -15,6 +15,8 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// What is held at most; what comes beyond is read and dropped, so that the writer sees no broken pipe.
 const MOST: usize = 16 * 1024 * 1024;
 const PIECE: usize = 256 * 1024;
+/// A writer that does not end is left alone after this much.
+const ENDLESS: usize = 1024 * 1024 * 1024;
 
 /// Reads one value. None = there is none: end of file, silence, a terminal, or too large.
 pub fn read() -> Option<Vec<u8>> {
@@ -25,6 +27,7 @@ pub fn read() -> Option<Vec<u8>> {
     let mut frame = Frame::default();
     let mut piece = vec![0; PIECE];
     let mut left = LONGEST;
+    let mut total = 0;
     let mut reader = stdin.lock();
     loop {
         if !is_readable(&mut left)? {
@@ -36,10 +39,18 @@ pub fn read() -> Option<Vec<u8>> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => return None,
         };
-        if count == 0 || frame.push(&piece[..count]) {
+        total += count;
+        if count == 0 {
             break;
         }
-        if frame.len() > MOST {
+        if frame.push(&piece[..count]) {
+            // What is no object is no payload, and may be the beginning of something long.
+            if !frame.is_object() {
+                drain(&mut reader, &mut piece, &mut left);
+            }
+            break;
+        }
+        if frame.len() > MOST || total > ENDLESS {
             drain(&mut reader, &mut piece, &mut left);
             return None;
         }
@@ -48,7 +59,14 @@ pub fn read() -> Option<Vec<u8>> {
 }
 
 fn drain(reader: &mut impl Read, piece: &mut [u8], left: &mut Duration) {
-    while is_readable(left) == Some(true) && reader.read(piece).is_ok_and(|count| count > 0) {}
+    let mut total = 0;
+    while total < ENDLESS && is_readable(left) == Some(true) {
+        match reader.read(piece) {
+            Ok(count) if count > 0 => total += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            _ => return,
+        }
+    }
 }
 
 /// Waits for more. Some(false) = silence; None = stdin cannot be waited for.

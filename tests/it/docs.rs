@@ -6,10 +6,16 @@ use std::process::{Command, Stdio};
 
 fn documents() -> Vec<PathBuf> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut all: Vec<PathBuf> = vec![top.join("README.md"), top.join("CONTRIBUTING.md"), top.join("CHANGELOG.md")];
+    let mut all: Vec<PathBuf> =
+        vec![top.join("README.md"), top.join("CONTRIBUTING.md"), top.join("CHANGELOG.md")];
     for folder in ["docs", "docs/decisions"] {
         let entries = fs::read_dir(top.join(folder)).expect("a folder of documents");
-        all.extend(entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "md")));
+        all.extend(
+            entries
+                .flatten()
+                .map(|entry| entry.path())
+                .filter(|path| path.extension().is_some_and(|end| end == "md")),
+        );
     }
     all.sort();
     all
@@ -82,7 +88,8 @@ fn every_link_between_the_documents_leads_somewhere() {
 
 #[test]
 fn the_architecture_document_stays_short() {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md")).expect("it");
+    let text =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md")).expect("it");
     let lines = text.lines().count();
     assert!(lines < 200, "{lines} lines");
 }

@@ -21,7 +21,7 @@ fn read(name: &str) -> Value {
 #[test]
 fn the_plugin_registers_the_same_table_as_install() {
     let life: Duration = Policy::default().bridge.life;
-    let table = registrations("${CLAUDE_PLUGIN_ROOT}/bin/watchdog", Some(life));
+    let table = registrations("${CLAUDE_PLUGIN_ROOT}/bin/run-watchdog", Some(life));
     let wanted: BTreeMap<String, Value> =
         table.iter().map(|line| (line.event.clone(), Value::Array(vec![line.value()]))).collect();
     let found: BTreeMap<String, Value> =
@@ -37,21 +37,23 @@ fn the_plugin_has_the_version_of_the_binary() {
 #[test]
 fn the_plugin_does_nothing_where_the_binary_is_missing() {
     let folder = tempfile::tempdir().expect("a folder");
-    let ran = Command::new(plugin("bin/watchdog"))
+    let ran = Command::new(plugin("bin/run-watchdog"))
         .arg("hook")
         .env_clear()
         .env("HOME", folder.path())
+        .env("PATH", folder.path())
         .env("WATCHDOG_BIN", folder.path())
         .output()
         .expect("the wrapper runs");
-    let elsewhere = ["/usr/local/bin/watchdog", "/usr/bin/watchdog"].iter().any(|path| Path::new(path).exists());
+    let elsewhere =
+        ["/usr/local/bin/run-watchdog", "/usr/bin/run-watchdog"].iter().any(|path| Path::new(path).exists());
     assert!(elsewhere || (ran.status.success() && ran.stdout.is_empty() && ran.stderr.is_empty()), "{ran:?}");
 }
 
 #[test]
 fn the_plugin_runs_the_binary_that_it_finds() {
     let folder = Path::new(env!("CARGO_BIN_EXE_watchdog")).parent().expect("a folder");
-    let ran = Command::new(plugin("bin/watchdog"))
+    let ran = Command::new(plugin("bin/run-watchdog"))
         .arg("--version")
         .env_clear()
         .env("HOME", "/nonexistent")

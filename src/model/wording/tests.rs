@@ -119,7 +119,7 @@ fn the_sender_of_a_lost_message_is_told_the_names_that_exist() {
 
 #[test]
 fn a_teammate_is_told_that_it_is_still_listed() {
-    insta::assert_snapshot!(still_listed("rakim", "build"), @"KILN DEADLOCK WATCHDOG: rakim is going idle and is still listed among the active teammates (stage build). What it owes another agent counts as sent only after SendMessage to that agent's exact name; text in a closing answer reaches nobody.");
+    insta::assert_snapshot!(still_listed("rakim", "build"), @"KILN DEADLOCK WATCHDOG: rakim is going idle and is still listed among the active teammates (stage build). What it owes another agent counts as sent only after SendMessage to that agent's exact name; the text of a closing answer reaches the lead at most.");
 }
 
 #[test]
