@@ -7,8 +7,8 @@ use serde_json::json;
 use super::place::Place;
 use super::status::{View, reason_words};
 use crate::daemon::act::{Outcome, Scene, act};
-use crate::model::pipeline::Effect;
 use crate::model::judge::Verdict;
+use crate::model::pipeline::Effect;
 use crate::model::policy::Mode;
 
 /// Options of `check`.

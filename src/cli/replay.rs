@@ -34,7 +34,8 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
         policy.tables.push(signals::read(path)?);
     }
     let text = read(&args.file)?;
-    let items = trace::read(&text).map_err(|error| anyhow!("{}:{}: {}", args.file.display(), error.line, error.fault))?;
+    let items = trace::read(&text)
+        .map_err(|error| anyhow!("{}:{}: {}", args.file.display(), error.line, error.fault))?;
     let rules = signals::rules(&policy);
     let lines = rehearse(items, policy, rules);
     let mut out = anstream::stdout().lock();
@@ -76,7 +77,8 @@ fn words(line: &Line) -> String {
     let head = format!("{}  {what:<10}  {:<16}", clock(line.at), line.reason);
     match &line.why {
         Some(why) => {
-            let proof: Vec<String> = why.evidence.iter().map(|line| format!("\n    {}", plain(line, 400))).collect();
+            let proof: Vec<String> =
+                why.evidence.iter().map(|line| format!("\n    {}", plain(line, 400))).collect();
             format!("{head}  {}, root {}{}", why.cause.word(), plain(&why.root, 60), proof.concat())
         }
         None => head.trim_end().to_owned(),

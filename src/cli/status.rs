@@ -8,16 +8,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::explain::diagnosis_json;
+use super::graph::edge_json;
 use super::place::Place;
 use super::status_text::{self, local};
 use crate::daemon::sight::{Memo, look};
-use crate::model::sight::Sight;
+use crate::model::diagnosis::{Diagnosis, diagnose};
 use crate::model::judge::{Reason, Verdict, agents, judge, name_of};
 use crate::model::ledger::{Ledger, State};
 use crate::model::moment::{Millis, Moment};
 use crate::model::nudge::Flag;
 use crate::model::policy::Policy;
 use crate::model::rule::Times;
+use crate::model::sight::Sight;
 use crate::model::stall::{Memory, Seen};
 use crate::model::wait::span;
 use crate::model::wording::{clock as stamp, plain};
@@ -118,6 +121,13 @@ impl View {
         Ok(Self { root, policy, now, sight, ledger, daemon, verdict, times, pending, flag })
     }
 
+    /// Why it is silent, if it is.
+    pub(super) fn diagnosis(&self) -> Option<Diagnosis> {
+        let facts = self.sight.facts(&self.ledger, self.times, None);
+        (self.sight.is_active() && (self.is_stalled() || self.flag.is_some()))
+            .then(|| diagnose(&facts, self.now.wall))
+    }
+
     /// Silent, and nudged or about to be.
     pub(super) fn is_stalled(&self) -> bool {
         !matches!(&self.verdict, Verdict::Quiet { reason, .. } if *reason != Reason::Debounce)
@@ -166,6 +176,8 @@ impl View {
             "verdict": self.verdict.word(), "reason": self.verdict.reason_word(), "held": self.held(), "until": until,
             "next": self.next(), "activity": activity, "agents": agents,
             "sessions": {"living": self.sight.living, "dead": self.sight.dead},
+            "diagnosis": self.diagnosis().as_ref().map(diagnosis_json),
+            "waits": self.edges().iter().map(edge_json).collect::<Vec<_>>(),
             "pending": self.pending_json(), "flag": self.flag_json(), "faults": self.sight.faults,
         })
     }
@@ -212,7 +224,10 @@ impl View {
 
     fn flag_json(&self) -> Value {
         self.flag.as_ref().map_or(Value::Null, |flag| {
-            json!({"since": stamp(flag.timestamp * 1000), "cause": flag.cause, "diagnosis": flag.diagnosis, "error": flag.error})
+            json!({
+                "since": stamp(flag.timestamp * 1000), "cause": flag.cause, "diagnosis": flag.diagnosis,
+                "error": flag.error, "why": flag.why, "root": flag.root, "evidence": flag.evidence,
+            })
         })
     }
 

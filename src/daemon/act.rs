@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use crate::model::pipeline::Effect;
-use crate::model::sight::Sight;
 use crate::model::diagnosis::diagnose;
 use crate::model::event::{Event, What};
 use crate::model::judge::Facts;
@@ -12,8 +10,10 @@ use crate::model::ledger::Ledger;
 use crate::model::moment::Moment;
 use crate::model::nudge::{Flag, Nudge, id_of};
 use crate::model::overdue::Note;
+use crate::model::pipeline::Effect;
 use crate::model::policy::{Mode, Policy};
 use crate::model::rule::{Times, has_recovered};
+use crate::model::sight::Sight;
 use crate::model::wording;
 use crate::store::activity_file::{self, Held, Loaded};
 use crate::store::file::{FileError, chain};

@@ -1,7 +1,7 @@
 //! One root in the daemon's care: its lock, its pid file, its beacon, and what is done about each look.
 
-use std::fs::File;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use tracing::{info, warn};
 
 use super::act::{Outcome, Scene, act};
-use crate::model::pipeline::{Effect, End, Pipeline, Step};
 use super::sight::{Memo, follow, look};
-use crate::model::sight::Sight;
 use crate::model::event::{Event, What};
 use crate::model::judge::Verdict;
 use crate::model::moment::Moment;
+use crate::model::pipeline::{Effect, End, Pipeline, Step};
 use crate::model::policy::Policy;
+use crate::model::sight::Sight;
 use crate::model::wording::report;
 use crate::protocol::team_json::Members;
 use crate::store::beacon::{self, Beacon};
@@ -184,7 +184,8 @@ impl Post {
     /// Takes note of who belongs to the team of each session, as its client keeps it.
     fn mind_the_teams(&mut self, sight: &Sight, now: Moment) {
         let is_due = self.rostered.is_none_or(|at| now.awake.saturating_sub(at) >= ROSTER_EVERY);
-        let Some(teams) = team_file::folder().filter(|folder| is_due && sight.is_active() && folder.is_dir()) else {
+        let Some(teams) = team_file::folder().filter(|folder| is_due && sight.is_active() && folder.is_dir())
+        else {
             return;
         };
         self.rostered = Some(now.awake);
@@ -307,7 +308,12 @@ impl Post {
 
     fn rotate(&self, now: Moment, faults: &mut Vec<String>) {
         if self.follower.offset() > ROTATE_AT
-            && let Err(error) = journal::rotate_with(&self.root, now.wall, ROTATE_AT, Arc::clone(self.follower.ledger.graph.rules()))
+            && let Err(error) = journal::rotate_with(
+                &self.root,
+                now.wall,
+                ROTATE_AT,
+                Arc::clone(self.follower.ledger.graph.rules()),
+            )
         {
             faults.push(chain(&error));
         }

@@ -61,31 +61,31 @@ impl<T: Clone> Cached<T> {
 }
 
 /// Looks at all of a root but its journal.
-    pub fn look(root: &Root, memo: &mut Memo) -> Sight {
-        let mut sight = Sight { is_gone: !root.kiln().is_dir(), ..Sight::default() };
-        match memo.stage.get(&root.state(), || state_file::stage(root).map_err(|error| chain(&error))) {
-            Ok(stage) => sight.stage = stage,
-            Err(fault) => sight.faults.push(fault),
+pub fn look(root: &Root, memo: &mut Memo) -> Sight {
+    let mut sight = Sight { is_gone: !root.kiln().is_dir(), ..Sight::default() };
+    match memo.stage.get(&root.state(), || state_file::stage(root).map_err(|error| chain(&error))) {
+        Ok(stage) => sight.stage = stage,
+        Err(fault) => sight.faults.push(fault),
+    }
+    if let Some(loaded) = memo.activity.get(&root.activity(), || activity_file::load(root)) {
+        sight.faults.extend(loaded.faults.iter().map(|fault| format!("activity.json: {fault}")));
+        let mut activity = loaded.activity;
+        if activity_file::add_unstored(root, &mut activity) {
+            let at = wording::clock(activity.last_activity_ts * 1000);
+            sight.faults.push(format!("activity.json could not take the work that was seen at {at}"));
         }
-        if let Some(loaded) = memo.activity.get(&root.activity(), || activity_file::load(root)) {
-            sight.faults.extend(loaded.faults.iter().map(|fault| format!("activity.json: {fault}")));
-            let mut activity = loaded.activity;
-            if activity_file::add_unstored(root, &mut activity) {
-                let at = wording::clock(activity.last_activity_ts * 1000);
-                sight.faults.push(format!("activity.json could not take the work that was seen at {at}"));
-            }
-            sight.activity = Some(activity);
+        sight.activity = Some(activity);
+    }
+    sight.flag = memo.flag.get(&root.flag(), || flag_file::load(root).map(|flag| flag.timestamp));
+    for session in sessions::all(root) {
+        let Session { session_id, .. } = &session;
+        if life(&session) == Life::Dead {
+            sight.dead.insert(session_id.clone());
+        } else {
+            sight.living.push(session_id.clone());
         }
-        sight.flag = memo.flag.get(&root.flag(), || flag_file::load(root).map(|flag| flag.timestamp));
-        for session in sessions::all(root) {
-            let Session { session_id, .. } = &session;
-            if life(&session) == Life::Dead {
-                sight.dead.insert(session_id.clone());
-            } else {
-                sight.living.push(session_id.clone());
-            }
-        }
-        sight
+    }
+    sight
 }
 
 /// Follows a root's journal; what cannot be read is a fault of the sight.

@@ -6,6 +6,7 @@
 mod answer;
 mod failure;
 mod heartbeat;
+mod help;
 mod scene;
 mod session;
 mod taking;
@@ -17,7 +18,6 @@ use std::process::ExitCode;
 
 use scene::Scene;
 
-use crate::model::event::What;
 use crate::protocol::payload;
 use crate::store::file::{FileError, chain};
 use crate::system::stdin;
@@ -72,22 +72,39 @@ fn handle(scene: &mut Scene) -> Reply {
         "UserPromptSubmit" | "PreToolUse" => {
             let taken = if scene.event.is_lead() { taking::take(scene) } else { None };
             scene.note_fault(heartbeat::beat(scene, |_| ()));
-            taken.map_or(Reply::Silence, |text| answer::context(&scene.payload.event, &text))
+            if scene.payload.event == "UserPromptSubmit" {
+                help::turn_over(scene);
+            }
+            let texts: Vec<String> = taken.into_iter().chain(help::goes_on(scene)).collect();
+            if texts.is_empty() {
+                return Reply::Silence;
+            }
+            answer::context(&scene.payload.event, &texts.join("\n"))
         }
         "PostToolUse" | "PostToolUseFailure" => {
             scene.note_fault(heartbeat::beat(scene, |_| ()));
             if matches!(scene.payload.tool(), "Write" | "Edit") {
                 session::keep_daemon(scene);
             }
-            undeliverable(scene)
+            help::sent(scene)
         }
-        "SubagentStart" => teammate::started(scene),
+        "SubagentStart" => {
+            help::turn_over(scene);
+            teammate::started(scene)
+        }
         "SubagentStop" => {
+            help::turn_over(scene);
             teammate::stopped(scene);
             Reply::Silence
         }
         "TeammateIdle" => teammate::idle(scene),
+        "Stop" => {
+            help::turn_over(scene);
+            scene.journal(std::slice::from_ref(&scene.event));
+            Reply::Silence
+        }
         "StopFailure" => {
+            help::turn_over(scene);
             scene.note_fault(failure::note(scene));
             Reply::Silence
         }
@@ -96,16 +113,6 @@ fn handle(scene: &mut Scene) -> Reply {
             scene.journal(std::slice::from_ref(&scene.event));
             Reply::Silence
         }
-    }
-}
-
-/// The sender of a message that nobody got is told which names exist.
-fn undeliverable(scene: &Scene) -> Reply {
-    match &scene.event.what {
-        What::ToolEnd { message: Some(message), .. } if !message.delivered => {
-            teammate::undeliverable(scene, &message.to)
-        }
-        _ => Reply::Silence,
     }
 }
 

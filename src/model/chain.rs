@@ -63,7 +63,9 @@ pub fn views<'a>(facts: &'a Facts<'a>, now: Millis) -> Vec<View<'a>> {
     let mut views: Vec<View<'a>> = graph
         .teams
         .iter()
-        .filter(|(id, _)| !facts.dead.contains(*id) && !facts.ledger.has_ended(id) && !graph.aliases.contains_key(*id))
+        .filter(|(id, _)| {
+            !facts.dead.contains(*id) && !facts.ledger.has_ended(id) && !graph.aliases.contains_key(*id)
+        })
         .map(|(session, team)| View { session, team, holds: BTreeMap::new(), now })
         .collect();
     for (session, id, agent) in agents(facts) {
@@ -92,7 +94,12 @@ impl<'a> View<'a> {
                 self.holds.entry(name).or_insert_with(|| Hold::Api { error: error.clone(), since: *since });
             }
         }
-        for wait in self.team.waits.values().filter(|wait| wait.operator && wait.due.is_some_and(|due| due > self.now)) {
+        for wait in self
+            .team
+            .waits
+            .values()
+            .filter(|wait| wait.operator && wait.due.is_some_and(|due| due > self.now))
+        {
             let hold = Hold::Person { what: "approval of a plan".to_owned(), since: wait.since };
             self.holds.entry(&wait.from).or_insert(hold);
         }
@@ -139,75 +146,77 @@ impl<'a> View<'a> {
         false
     }
 
+    /// Returns where a chain goes on behind a wait. Whoever owes an answer by a table is not excused by what it is
+    /// only likely to wait for, unless it asked for that after it was asked itself.
+    fn behind(&self, wait: &'a Wait) -> Vec<&'a Wait> {
+        let excuses = |next: &&Wait| {
+            next.duty > Duty::Free || wait.duty == Duty::Free || (!next.spawn && next.asked >= wait.asked)
+        };
+        self.waits_of(wait.debtor()).into_iter().filter(excuses).collect()
+    }
+
     /// Finds where all chains end.
     pub fn ends(&self) -> Vec<End<'a>> {
-        let waiters: Vec<&'a str> = self.team.out.keys().map(String::as_str).collect();
-        let mut edges: BTreeMap<&'a str, Vec<&'a Wait>> = BTreeMap::new();
-        let mut back: BTreeMap<&'a str, Vec<&'a str>> = BTreeMap::new();
-        for name in waiters {
-            let waits = self.waits_of(name);
-            for wait in &waits {
-                back.entry(wait.debtor()).or_default().push(&wait.from);
+        let all: Vec<&'a Wait> = self.team.out.keys().flat_map(|name| self.waits_of(name)).collect();
+        let places: BTreeMap<*const Wait, usize> =
+            all.iter().enumerate().map(|(place, wait)| (std::ptr::from_ref(*wait), place)).collect();
+        let place = |wait: &&Wait| places.get(&std::ptr::from_ref(*wait)).copied();
+        let next: Vec<Vec<usize>> =
+            all.iter().map(|wait| self.behind(wait).iter().filter_map(place).collect()).collect();
+        let mut back: Vec<Vec<usize>> = vec![Vec::new(); all.len()];
+        for (from, to) in next.iter().enumerate() {
+            to.iter().for_each(|to| back[*to].push(from));
+        }
+        let end = |last: usize, circle: &[usize]| {
+            let behind = reach(&back, last);
+            let waits = || behind.iter().chain(circle).map(|place| all[*place]);
+            End {
+                wait: all[last],
+                circle: circle.iter().map(|place| all[*place]).collect(),
+                waiters: waits().map(|wait| wait.from.as_str()).collect(),
+                latest: waits().map(|wait| wait.asked).max().unwrap_or_default(),
             }
-            edges.insert(name, waits);
-        }
-        let last = |wait: &&&'a Wait| edges.get(wait.debtor()).is_none_or(Vec::is_empty);
-        let mut ends: Vec<End<'a>> = Vec::new();
-        for wait in edges.values().flatten().filter(last) {
-            ends.push(End { wait, circle: Vec::new(), waiters: reach(&back, &wait.from), latest: 0 });
-        }
-        for circle in circles(&edges) {
-            let Some(first) = circle.iter().min_by_key(|wait| (wait.since, wait.debtor())) else { continue };
-            let mut waiters = reach(&back, &first.from);
-            waiters.extend(circle.iter().map(|wait| wait.from.as_str()));
-            ends.push(End { wait: first, circle, waiters, latest: 0 });
-        }
-        for end in &mut ends {
-            let waits = end.waiters.iter().filter_map(|name| edges.get(name)).flatten();
-            end.latest = waits.map(|wait| wait.asked).max().unwrap_or(end.wait.asked);
+        };
+        let mut ends: Vec<End<'a>> =
+            (0..all.len()).filter(|place| next[*place].is_empty()).map(|place| end(place, &[])).collect();
+        for circle in circles(&next) {
+            let longest = circle.iter().min_by_key(|place| (all[**place].since, all[**place].debtor()));
+            ends.extend(longest.map(|longest| end(*longest, &circle)));
         }
         ends
     }
 }
 
-/// Everybody from whom a chain leads to this agent, and the agent itself.
-fn reach<'a>(back: &BTreeMap<&'a str, Vec<&'a str>>, to: &'a str) -> BTreeSet<&'a str> {
+/// Every wait from which a chain leads to this one, and the wait itself.
+fn reach(back: &[Vec<usize>], to: usize) -> BTreeSet<usize> {
     let mut seen = BTreeSet::new();
     let mut open = vec![to];
-    while let Some(name) = open.pop() {
-        if seen.insert(name) {
-            open.extend(back.get(name).into_iter().flatten());
+    while let Some(place) = open.pop() {
+        if seen.insert(place) {
+            open.extend(&back[place]);
         }
     }
     seen
 }
 
 /// Finds circles, each once: a walk without recursion, so that no length of a chain can hurt.
-fn circles<'a>(edges: &BTreeMap<&'a str, Vec<&'a Wait>>) -> Vec<Vec<&'a Wait>> {
+fn circles(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut found = Vec::new();
-    let mut done: BTreeSet<&'a str> = BTreeSet::new();
-    for start in edges.keys() {
-        let mut path: Vec<(&'a str, usize, Option<&'a Wait>)> = vec![(start, 0, None)];
-        while let Some((name, next, _)) = path.last_mut() {
-            let name = *name;
-            if done.contains(name) {
-                path.pop();
-                continue;
-            }
-            let wait = edges.get(name).and_then(|waits| waits.get(*next)).copied();
-            *next += 1;
-            let Some(wait) = wait else {
-                done.insert(name);
+    let mut done = vec![false; next.len()];
+    for start in 0..next.len() {
+        let mut path: Vec<(usize, usize)> = if done[start] { Vec::new() } else { vec![(start, 0)] };
+        while let Some((at, turn)) = path.last_mut() {
+            let at = *at;
+            let Some(to) = next[at].get(*turn).copied() else {
+                done[at] = true;
                 path.pop();
                 continue;
             };
-            match path.iter().position(|(on, ..)| *on == wait.debtor()) {
-                Some(place) => {
-                    let mut circle: Vec<&Wait> = path[place + 1..].iter().filter_map(|(_, _, wait)| *wait).collect();
-                    circle.push(wait);
-                    found.push(circle);
-                }
-                None => path.push((wait.debtor(), 0, Some(wait))),
+            *turn += 1;
+            match path.iter().position(|(on, _)| *on == to) {
+                Some(place) => found.push(path[place..].iter().map(|(on, _)| *on).collect()),
+                None if done[to] => {}
+                None => path.push((to, 0)),
             }
         }
     }

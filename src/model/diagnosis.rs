@@ -120,8 +120,9 @@ pub fn diagnose(facts: &Facts<'_>, now: Millis) -> Diagnosis {
     });
     let best = ends.first();
     let found = match best {
-        Some((view, end)) if strength(end) > Duty::Free => raced(graph, &views, Some((view, end)))
-            .or_else(|| Some(at_end(graph, view, end, now))),
+        Some((view, end)) if strength(end) > Duty::Free => {
+            raced(graph, &views, Some((view, end))).or_else(|| Some(at_end(graph, view, end, now)))
+        }
         Some((view, end)) => raced(graph, &views, None)
             .or_else(|| unread_mail(graph, std::slice::from_ref(view), Some(end.wait.debtor())))
             .or_else(|| Some(at_end(graph, view, end, now))),
@@ -130,11 +131,12 @@ pub fn diagnose(facts: &Facts<'_>, now: Millis) -> Diagnosis {
             unread_mail(graph, &all, None)
         }),
     };
-    let mut diagnosis = found.or_else(|| held(graph, &views, now)).unwrap_or_else(|| nobody_waits(facts, now));
+    let mut diagnosis =
+        found.or_else(|| held(graph, &views, now)).unwrap_or_else(|| nobody_waits(facts, now));
     let others = ends.iter().skip(1).filter(|(_, end)| end.wait.duty == Duty::Due).take(3);
-    diagnosis.evidence.extend(others.map(|(view, end)| {
-        format!("also open: {}", evidence::wait(graph, view, end.wait))
-    }));
+    diagnosis
+        .evidence
+        .extend(others.map(|(view, end)| format!("also open: {}", evidence::wait(graph, view, end.wait))));
     diagnosis
 }
 
@@ -150,7 +152,8 @@ pub fn diagnose_wait(graph: &Graph, view: &View<'_>, wait: &Wait, now: Millis) -
     match end {
         Some(end) => at_end(graph, view, end, now),
         None => {
-            let only = End { wait, circle: Vec::new(), waiters: [wait.from.as_str()].into(), latest: wait.asked };
+            let only =
+                End { wait, circle: Vec::new(), waiters: [wait.from.as_str()].into(), latest: wait.asked };
             at_end(graph, view, &only, now)
         }
     }
@@ -176,10 +179,13 @@ fn at_end(graph: &Graph, view: &View<'_>, end: &End<'_>, now: Millis) -> Diagnos
     };
     let chain = end.waiters.iter().filter(|name| **name != wait.from);
     let above = chain.flat_map(|name| view.waits_of(name)).filter(|above| !std::ptr::eq(*above, wait));
-    let above = above.filter(|above| end.circle.is_empty() || !end.circle.iter().any(|own| std::ptr::eq(*own, *above)));
+    let above = above
+        .filter(|above| end.circle.is_empty() || !end.circle.iter().any(|own| std::ptr::eq(*own, *above)));
     let mut above: Vec<&Wait> = above.filter(|above| end.waiters.contains(above.debtor())).collect();
     above.sort_by_key(|wait| (std::cmp::Reverse(wait.duty), wait.since, wait.key()));
-    proof.extend(above.into_iter().take(5).map(|above| format!("behind it: {}", evidence::wait(graph, view, above))));
+    proof.extend(
+        above.into_iter().take(5).map(|above| format!("behind it: {}", evidence::wait(graph, view, above))),
+    );
     Diagnosis {
         cause,
         root: call(root),
@@ -251,10 +257,16 @@ pub fn printed<'a>(rules: &Rules, view: &View<'a>, wait: &Wait) -> Option<&'a st
     let ended = node.turn.ended.filter(|ended| *ended >= wait.seen_from)?;
     debug_assert!(ended >= wait.seen_from);
     let awaited = view.team.awaited(rules, wait, wait.debtor());
-    let fits = |head: &&String| awaited.iter().any(|pattern| *pattern != "*" && super::signals::matches(pattern, head));
+    let fits = |head: &&String| {
+        awaited.iter().any(|pattern| *pattern != "*" && super::signals::matches(pattern, head))
+    };
     let any = |head: &&String| {
         let is_open = wait.duty == Duty::Free || awaited.contains(&"*");
-        is_open && !matches!(head.as_str(), "NOTE" | "TODO" | "FIXME" | "WARNING" | "ERROR" | "SUMMARY" | "HTTP" | "URL")
+        is_open
+            && !matches!(
+                head.as_str(),
+                "NOTE" | "TODO" | "FIXME" | "WARNING" | "ERROR" | "SUMMARY" | "HTTP" | "URL"
+            )
     };
     let head = node.printed.iter().find(fits).or_else(|| node.printed.iter().find(any))?;
     Some(head)
@@ -266,7 +278,8 @@ fn is_gone(rules: &Rules, view: &View<'_>, wait: &Wait) -> bool {
     match view.node(debtor) {
         None => !view.team.was_alive(rules, debtor),
         Some(node) => {
-            let replaced = debtor == wait.to && !wait.to_id.is_empty() && !node.id.is_empty() && node.id != wait.to_id;
+            let replaced =
+                debtor == wait.to && !wait.to_id.is_empty() && !node.id.is_empty() && node.id != wait.to_id;
             node.gone.is_some() || replaced || !wait.delivered
         }
     }
@@ -274,11 +287,13 @@ fn is_gone(rules: &Rules, view: &View<'_>, wait: &Wait) -> bool {
 
 /// An agent that went on after asking, while the answer came.
 fn raced(graph: &Graph, views: &[View<'_>], end: Option<(&View<'_>, &End<'_>)>) -> Option<Diagnosis> {
-    let all = views.iter().flat_map(|view| view.team.nodes.iter().map(move |(name, node)| (view, name, node)));
+    let all =
+        views.iter().flat_map(|view| view.team.nodes.iter().map(move |(name, node)| (view, name, node)));
     let (view, name, raced) = all
         .filter(|(view, name, node)| {
             node.gone.is_none()
-                && end.is_none_or(|(at, end)| at.session == view.session && end.wait.debtor() == name.as_str())
+                && end
+                    .is_none_or(|(at, end)| at.session == view.session && end.wait.debtor() == name.as_str())
         })
         .filter_map(|(view, name, node)| Some((view, name, node.raced.as_ref()?)))
         .max_by_key(|(_, name, raced)| (raced.at, (*name).clone()))?;
@@ -287,7 +302,9 @@ fn raced(graph: &Graph, views: &[View<'_>], end: Option<(&View<'_>, &End<'_>)>) 
         cause: Cause::WentOn,
         words: format!(
             "{root} asked {} for an answer to {}, went on with {} in the same turn, and has had no turn since the answer came.",
-            graph.display(view.session, &raced.by), raced.asked, raced.tool
+            graph.display(view.session, &raced.by),
+            raced.asked,
+            raced.tool
         ),
         evidence: evidence::raced(graph, view, name, raced),
         session: view.session.to_owned(),
@@ -298,10 +315,12 @@ fn raced(graph: &Graph, views: &[View<'_>], end: Option<(&View<'_>, &End<'_>)>) 
 
 /// A message that its recipient has had no turn to see.
 fn unread_mail(graph: &Graph, views: &[&View<'_>], only: Option<&str>) -> Option<Diagnosis> {
-    let all = views.iter().flat_map(|view| view.team.nodes.iter().map(move |(name, node)| (view, name, node)));
+    let all =
+        views.iter().flat_map(|view| view.team.nodes.iter().map(move |(name, node)| (view, name, node)));
     let (view, name, mail) = all
         .filter(|(view, name, node)| {
-            let is_free = node.gone.is_none() && !node.is_at_work() && !view.holds.contains_key(name.as_str());
+            let is_free =
+                node.gone.is_none() && !node.is_at_work() && !view.holds.contains_key(name.as_str());
             is_free && only.is_none_or(|only| only == name.as_str())
         })
         .filter_map(|(view, name, node)| Some((view, name, node.unread()?)))

@@ -35,24 +35,42 @@ pub fn sentence(graph: &Graph, view: &View<'_>, end: &End<'_>, cause: Cause, roo
             format!("They wait for each other: {}; {} has owed longest.", names.join(" → "), call(root))
         }
         Cause::Misaddressed => {
-            let (by, what, to) = match wait.stray.as_ref().filter(|stray| stray.by == root && root != wait.from) {
-                Some(stray) => (call(&stray.by), stray.head.as_str(), stray.to.as_str()),
-                None => (from, wait.what(), wait.to.as_str()),
-            };
-            format!("{by} sent {} to \"{}\", a name that nobody has had in this session.", plain(what, 60), plain(to, 60))
+            let (by, what, to) =
+                match wait.stray.as_ref().filter(|stray| stray.by == root && root != wait.from) {
+                    Some(stray) => (call(&stray.by), stray.head.as_str(), stray.to.as_str()),
+                    None => (from, wait.what(), wait.to.as_str()),
+                };
+            format!(
+                "{by} sent {} to \"{}\", a name that nobody has had in this session.",
+                plain(what, 60),
+                plain(to, 60)
+            )
         }
         Cause::Misrouted => match wait.stray.as_ref().filter(|stray| stray.by == root && root != wait.from) {
             Some(stray) => {
-                format!("{} sent {} to {} while {from} waits for it.", call(&stray.by), plain(&stray.head, 60), call(&stray.to))
+                format!(
+                    "{} sent {} to {} while {from} waits for it.",
+                    call(&stray.by),
+                    plain(&stray.head, 60),
+                    call(&stray.to)
+                )
             }
-            None => format!("{from} sent {what} to {to}; by the table it belongs to {}.", meant(graph, view, wait)),
+            None => format!(
+                "{from} sent {what} to {to}; by the table it belongs to {}.",
+                meant(graph, view, wait)
+            ),
         },
         Cause::PrintedNotSent => {
             let head = printed(graph.rules(), view, wait).unwrap_or_default();
-            format!("{to} printed {} at the end of its turn and sent no message; {from} waits for it.", plain(head, 60))
+            format!(
+                "{to} printed {} at the end of its turn and sent no message; {from} waits for it.",
+                plain(head, 60)
+            )
         }
         Cause::WaitsForGone => format!("{from} waits for {to}, which has ended or never began."),
-        Cause::NoReplyDue => format!("{from} waits for {to} after {what}, which nobody answers by the table."),
+        Cause::NoReplyDue => {
+            format!("{from} waits for {to} after {what}, which nobody answers by the table.")
+        }
         Cause::Unread => format!("{to} has had no turn since {what} of {from} was delivered."),
         _ => format!("{to} owes {from} an answer to {what}."),
     }
@@ -89,18 +107,23 @@ pub fn of_wait(graph: &Graph, view: &View<'_>, wait: &Wait, cause: Cause, now: M
             clock(wait.asked)
         )
     };
-    let mut proof = vec![asked];
     if let Some(hold) = view.holds.get(wait.debtor()) {
-        proof.push(self::hold(&call(wait.debtor()), hold, now).1);
-        return proof;
+        return vec![self::hold(&call(wait.debtor()), hold, now).1, asked];
     }
+    let mut proof = vec![asked];
     if let Some(stray) = &wait.stray {
         let arrived = if stray.delivered { "delivered" } else { "not delivered" };
         let head = plain(&stray.head, 60);
-        proof.push(format!("{} sent {head} to {} at {} ({arrived})", call(&stray.by), call(&stray.to), clock(stray.at)));
+        proof.push(format!(
+            "{} sent {head} to {} at {} ({arrived})",
+            call(&stray.by),
+            call(&stray.to),
+            clock(stray.at)
+        ));
     }
     if cause == Cause::Misaddressed {
-        let to = wait.stray.as_ref().filter(|stray| !stray.delivered).map_or(wait.to.as_str(), |stray| &stray.to);
+        let to =
+            wait.stray.as_ref().filter(|stray| !stray.delivered).map_or(wait.to.as_str(), |stray| &stray.to);
         proof.push(format!("names that exist, nearest first: {}", nearest(graph, view, to).join(", ")));
     }
     if !wait.passed.is_empty() {
@@ -115,20 +138,22 @@ pub fn of_wait(graph: &Graph, view: &View<'_>, wait: &Wait, cause: Cause, now: M
         proof.push(format!("its last text holds {}; no message followed", plain(head, 60)));
     }
     if !wait.went_on.is_empty() {
-        proof.push(format!("{} went on with {} in the same turn", call(&wait.from), plain(&wait.went_on, 60)));
+        proof.push(format!(
+            "{} went on with {} in the same turn",
+            call(&wait.from),
+            plain(&wait.went_on, 60)
+        ));
     }
     proof
 }
 
 /// Names of the team, the most alike first.
 pub fn nearest(graph: &Graph, view: &View<'_>, to: &str) -> Vec<String> {
-    let mut names: Vec<String> = view
-        .team
-        .alive(graph.rules())
-        .map(|name| plain(&graph.display(view.session, name), 60))
-        .collect();
+    let mut names: Vec<String> =
+        view.team.alive(graph.rules()).map(|name| plain(&graph.display(view.session, name), 60)).collect();
     let to = to.to_lowercase();
-    let likeness = |name: &String| similar::TextDiff::from_chars(name.to_lowercase().as_str(), to.as_str()).ratio();
+    let likeness =
+        |name: &String| similar::TextDiff::from_chars(name.to_lowercase().as_str(), to.as_str()).ratio();
     names.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)).then_with(|| a.cmp(b)));
     names.truncate(MOST_NAMES);
     names
@@ -151,7 +176,9 @@ fn standing(name: &str, node: &Node, wait: &Wait, now: Millis) -> Option<String>
 pub fn turn(name: &str, node: &Node, _now: Millis) -> Option<String> {
     match node.turn.ended {
         Some(ended) => Some(format!("{name}'s turn ended at {}", clock(ended))),
-        None if node.turn.began > 0 => Some(format!("{name}'s turn has gone on since {}", clock(node.turn.began))),
+        None if node.turn.began > 0 => {
+            Some(format!("{name}'s turn has gone on since {}", clock(node.turn.began)))
+        }
         None if name == LEAD => None,
         None => Some(format!("no turn of {name} has been seen")),
     }
@@ -167,8 +194,18 @@ pub fn raced(graph: &Graph, view: &View<'_>, name: &str, raced: &Raced) -> Vec<S
     let call = |name: &str| plain(&graph.display(view.session, name), 60);
     let answer = if raced.head.is_empty() { "a message" } else { raced.head.as_str() };
     vec![
-        format!("{} went on with {} after sending {}", call(name), plain(&raced.tool, 60), plain(&raced.asked, 60)),
-        format!("{} answered with {} at {}, before that turn ended", call(&raced.by), plain(answer, 60), clock(raced.at)),
+        format!(
+            "{} went on with {} after sending {}",
+            call(name),
+            plain(&raced.tool, 60),
+            plain(&raced.asked, 60)
+        ),
+        format!(
+            "{} answered with {} at {}, before that turn ended",
+            call(&raced.by),
+            plain(answer, 60),
+            clock(raced.at)
+        ),
     ]
 }
 
@@ -176,8 +213,13 @@ pub fn raced(graph: &Graph, view: &View<'_>, name: &str, raced: &Raced) -> Vec<S
 pub fn mail(graph: &Graph, view: &View<'_>, name: &str, mail: &Mail) -> Vec<String> {
     let call = |name: &str| plain(&graph.display(view.session, name), 60);
     let head = if mail.head.is_empty() { "a message" } else { mail.head.as_str() };
-    let mut proof =
-        vec![format!("{} sent {} to {} at {} (delivered)", call(&mail.from), plain(head, 60), call(name), clock(mail.at))];
+    let mut proof = vec![format!(
+        "{} sent {} to {} at {} (delivered)",
+        call(&mail.from),
+        plain(head, 60),
+        call(name),
+        clock(mail.at)
+    )];
     proof.extend(view.node(name).and_then(|node| turn(&call(name), node, mail.at)));
     proof
 }
@@ -188,19 +230,25 @@ pub fn hold(name: &str, hold: &Hold, _now: Millis) -> (Cause, String) {
         Hold::Tool { tool, since } => {
             (Cause::LongTool, format!("{name}: {} has been running since {}", plain(tool, 60), clock(*since)))
         }
-        Hold::Person { what, since } => {
-            (Cause::WaitsForPerson, format!("{name} has asked a person for {} since {}", plain(what, 60), clock(*since)))
-        }
-        Hold::Api { error, since } => {
-            (Cause::ApiDead, format!("the API ended {name}'s turn at {} with {}", clock(*since), plain(error, 60)))
-        }
+        Hold::Person { what, since } => (
+            Cause::WaitsForPerson,
+            format!("{name} has asked a person for {} since {}", plain(what, 60), clock(*since)),
+        ),
+        Hold::Api { error, since } => (
+            Cause::ApiDead,
+            format!("the API ended {name}'s turn at {} with {}", clock(*since), plain(error, 60)),
+        ),
     }
 }
 
 /// The same call again and again.
 pub fn run(name: &str, run: &Run) -> String {
     let tool = plain(&run.tool, 60);
-    format!("{name} has called {tool} with the same input {} times in a row since {}", run.count, clock(run.since))
+    format!(
+        "{name} has called {tool} with the same input {} times in a row since {}",
+        run.count,
+        clock(run.since)
+    )
 }
 
 /// The same heads to and fro.

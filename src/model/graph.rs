@@ -58,7 +58,8 @@ impl Graph {
             return self.aliases.get(session).cloned().unwrap_or((own, LEAD.to_owned()));
         }
         let known = || self.teams.get(session).and_then(|team| team.ids.get(agent)).cloned();
-        let name = if name.is_empty() { known().unwrap_or_else(|| agent.to_owned()) } else { name.to_owned() };
+        let name =
+            if name.is_empty() { known().unwrap_or_else(|| agent.to_owned()) } else { name.to_owned() };
         (own, name)
     }
 
@@ -120,10 +121,9 @@ impl Graph {
         }
         // What ran in a session before it was begun anew does not run any more.
         self.teams.insert(event.session.clone(), Team::default());
-        self.team(&event.session).nodes.insert(
-            LEAD.to_owned(),
-            Node { since: event.at, teammate: true, ..Node::default() },
-        );
+        self.team(&event.session)
+            .nodes
+            .insert(LEAD.to_owned(), Node { since: event.at, teammate: true, ..Node::default() });
     }
 
     fn end(&mut self, event: &Event) {
@@ -186,7 +186,9 @@ impl Graph {
                 }
             }
             What::AgentStop | What::TurnEnd | What::Idle { .. } => {
-                if matches!(event.what, What::Idle { .. }) && let Some(node) = team.nodes.get_mut(&name) {
+                if matches!(event.what, What::Idle { .. })
+                    && let Some(node) = team.nodes.get_mut(&name)
+                {
                     node.teammate = true;
                 }
                 team.end_turn(&rules, &name, &event.heads, &event.agent, event.at);
@@ -232,12 +234,7 @@ impl Team {
         // Where a name is all there is, it is no id.
         let id = if id == event.name { "" } else { id };
         let Some(node) = self.nodes.get(name) else {
-            let node = Node {
-                id: id.to_owned(),
-                since: event.at,
-                teammate: name == LEAD,
-                ..Node::default()
-            };
+            let node = Node { id: id.to_owned(), since: event.at, teammate: name == LEAD, ..Node::default() };
             self.add(name, node);
             return true;
         };
@@ -294,7 +291,9 @@ impl Team {
             Some(node) => {
                 let other = !spawn.id.is_empty() && !node.id.is_empty() && node.id != spawn.id;
                 // The start of the agent may have been seen before the end of the call that began it.
-                other || (node.gone.is_some() && node.since < began) || (node.since < began && spawn.teammate && spawn.id.is_empty())
+                other
+                    || (node.gone.is_some() && node.since < began)
+                    || (node.since < began && spawn.teammate && spawn.id.is_empty())
             }
         };
         if is_new {

@@ -187,10 +187,11 @@ fn held(facts: &Facts<'_>, policy: &Policy, stage: &str, now: Millis) -> Option<
     }
     let api = facts.ledger.api.as_ref().filter(|api| api.holds)?;
     let until = api.until(&policy.quiet);
+    let lead = facts.ledger.lead_session(|id| !facts.dead.contains(id)).unwrap_or_default();
     (until > now).then(|| Verdict::Quiet {
         reason: Reason::ApiHold(Held {
-            who: facts.ledger.graph.display("", LEAD),
-            session: String::new(),
+            who: facts.ledger.graph.display(lead, LEAD),
+            session: lead.to_owned(),
             agent: String::new(),
             what: api.error.clone(),
             since: api.since,

@@ -4,6 +4,7 @@
 pub mod activity;
 pub mod chain;
 pub mod diagnosis;
+pub mod drawing;
 pub mod event;
 pub mod evidence;
 pub mod graph;

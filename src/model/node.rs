@@ -299,8 +299,9 @@ impl Wait {
     pub fn what(&self) -> &str {
         match (self.head.as_str(), self.row.as_str()) {
             ("", _) if self.spawn => "its task",
-            ("", "" | "*") => "a message",
-            ("", row) => row,
+            ("", "assignment") => "an assignment",
+            ("", "consultation") => "a consultation",
+            ("", _) => "a message",
             (head, _) => head,
         }
     }

@@ -38,9 +38,16 @@ pub fn notes(facts: &Facts<'_>, now: Millis) -> (Vec<Note>, Option<Millis>) {
             }
         }
         let loops = livelocks(graph, &view);
-        found.extend(loops.into_iter().map(|(key, since, diagnosis)| Note { key, since, diagnosis, log: None }));
+        found.extend(loops.into_iter().map(|(key, since, diagnosis)| Note {
+            key,
+            since,
+            diagnosis,
+            log: None,
+        }));
     }
-    found.sort_by(|a, b| (a.since, &a.diagnosis.session, &a.key).cmp(&(b.since, &b.diagnosis.session, &b.key)));
+    found.sort_by(|a, b| {
+        (a.since, &a.diagnosis.session, &a.key).cmp(&(b.since, &b.diagnosis.session, &b.key))
+    });
     (found, next)
 }
 

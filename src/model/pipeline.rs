@@ -364,7 +364,8 @@ impl Pipeline {
 /// the whole pipeline is silent: then the nudges speak.
 fn is_mute(facts: &Facts<'_>, verdict: &Verdict, policy: &Policy, now: Moment) -> bool {
     let holds = facts.ledger.api.as_ref().is_some_and(|api| api.holds && api.until(&policy.quiet) > now.wall);
-    let is_exempt = facts.stage.is_none_or(|stage| policy.rule.exempt_phases.iter().any(|phase| phase == stage));
+    let is_exempt =
+        facts.stage.is_none_or(|stage| policy.rule.exempt_phases.iter().any(|phase| phase == stage));
     let silent = matches!(
         verdict,
         Verdict::Quiet {

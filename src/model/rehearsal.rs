@@ -284,7 +284,13 @@ impl Rehearsal {
         if advice == ApiAdvice::Person && self.flag.is_none() {
             self.flag = Some(event.at.div_euclid(1000));
             let n = self.activity.as_ref().map_or(0, |activity| activity.nudge_count);
-            self.lines.push(Line { at: event.at, verdict: "escalate", reason: "stalled", n, why: Some(why.clone()) });
+            self.lines.push(Line {
+                at: event.at,
+                verdict: "escalate",
+                reason: "stalled",
+                n,
+                why: Some(why.clone()),
+            });
         }
         if self.pending.is_some() {
             return;
@@ -313,7 +319,10 @@ impl Rehearsal {
             let step = pipeline.step(&sight, &self.ledger, now);
             self.next = Some(self.now + super::moment::millis(step.nap).max(1));
             self.show(&step, &sight);
-            let acted = step.effects.iter().any(|effect| matches!(effect, Effect::Nudge { .. } | Effect::Escalate { .. }));
+            let acted = step
+                .effects
+                .iter()
+                .any(|effect| matches!(effect, Effect::Nudge { .. } | Effect::Escalate { .. }));
             for effect in &step.effects {
                 self.carry_out(effect, &step, &sight);
             }
@@ -350,7 +359,12 @@ impl Rehearsal {
     fn held_by(&self, cause: Cause, held: &Held, _sight: &Sight) -> Diagnosis {
         let proof = match cause {
             Cause::LongTool => {
-                format!("{}: {} has been running since {}", held.who, plain(&held.what, 60), clock(held.since))
+                format!(
+                    "{}: {} has been running since {}",
+                    held.who,
+                    plain(&held.what, 60),
+                    clock(held.since)
+                )
             }
             Cause::WaitsForPerson => format!(
                 "{} has asked a person for {} since {}",
@@ -398,7 +412,11 @@ impl Rehearsal {
             }
             Effect::TellPerson(held) => {
                 let event = Event::of_root(self.now, What::PersonTold);
-                self.ledger.apply(&Event { session: held.session.clone(), agent: held.agent.clone(), ..event });
+                self.ledger.apply(&Event {
+                    session: held.session.clone(),
+                    agent: held.agent.clone(),
+                    ..event
+                });
             }
             Effect::CloseEpisode => {
                 if let Some(activity) = &mut self.activity {

@@ -126,7 +126,13 @@ impl Rules {
     }
 
     /// Finds the row that a message falls under: one that names its head, else one for messages of any head.
-    pub fn find(&self, head: &str, operator: bool, from: Known<'_>, to: Known<'_>) -> Option<(&Table, &Signal)> {
+    pub fn find(
+        &self,
+        head: &str,
+        operator: bool,
+        from: Known<'_>,
+        to: Known<'_>,
+    ) -> Option<(&Table, &Signal)> {
         let mut rows = self.tables.iter().flat_map(|table| table.signals.iter().map(move |row| (table, row)));
         let named = rows.clone().find(|(table, row)| {
             row.head != "*"
@@ -160,9 +166,9 @@ impl Table {
             return agent.given == role;
         }
         let patterns = self.roles.get(role).map(Vec::as_slice).unwrap_or_default();
-        patterns
-            .iter()
-            .any(|pattern| matches(pattern, agent.name) || (!agent.kind.is_empty() && matches(pattern, agent.kind)))
+        patterns.iter().any(|pattern| {
+            matches(pattern, agent.name) || (!agent.kind.is_empty() && matches(pattern, agent.kind))
+        })
     }
 
     /// Tells whether an agent plays any role of this table.

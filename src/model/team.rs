@@ -59,7 +59,8 @@ impl Team {
         if self.nodes.contains_key(to) {
             return to.to_owned();
         }
-        let is_lead = to == LEAD || to == "main" || to == rules.lead || (!self.lead.is_empty() && to == self.lead);
+        let is_lead =
+            to == LEAD || to == "main" || to == rules.lead || (!self.lead.is_empty() && to == self.lead);
         if is_lead {
             return LEAD.to_owned();
         }
@@ -333,7 +334,10 @@ impl Team {
             return;
         }
         let idle = self.nodes.iter().filter(|(name, node)| {
-            *name != LEAD && !node.is_at_work() && !self.out.contains_key(*name) && !self.owed.contains_key(*name)
+            *name != LEAD
+                && !node.is_at_work()
+                && !self.out.contains_key(*name)
+                && !self.owed.contains_key(*name)
         });
         let mut oldest: Vec<(bool, Millis, String)> =
             idle.map(|(name, node)| (node.gone.is_none(), node.turn.began, name.clone())).collect();

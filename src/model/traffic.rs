@@ -1,5 +1,7 @@
 //! What a message does to a team's waits: it answers some, goes astray, passes a duty on, and opens others.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::event::Message;
 use super::judge::LEAD;
 use super::moment::{Millis, millis};
@@ -58,7 +60,8 @@ impl Team {
 
     /// To everybody: it answers whoever waited for it, and asks nobody in particular.
     fn broadcast(&mut self, rules: &Rules, from: &str, message: &Message, at: Millis) {
-        let everybody: Vec<String> = self.alive(rules).filter(|name| *name != from).map(ToOwned::to_owned).collect();
+        let everybody: Vec<String> =
+            self.alive(rules).filter(|name| *name != from).map(ToOwned::to_owned).collect();
         for to in everybody {
             let letter = Letter { from, to: &to, message, at };
             self.answer(rules, letter);
@@ -68,9 +71,13 @@ impl Team {
 
     /// Closes what the message answers. Returns whether it answered anything.
     fn answer(&mut self, rules: &Rules, letter: Letter<'_>) -> bool {
-        let owed = self.owed.get(letter.from).into_iter().flatten();
-        let waiting = self.out.get(letter.to).into_iter().flatten();
-        let keys: Vec<String> = owed.chain(waiting).cloned().collect();
+        let of = |index: &BTreeMap<String, BTreeSet<String>>, name: &str| {
+            index.get(name).cloned().unwrap_or_default()
+        };
+        // What the sender owes, what the recipient waits for, and what the recipient owes, which may pass on.
+        let mut keys = of(&self.owed, letter.from);
+        keys.extend(of(&self.out, letter.to));
+        keys.extend(of(&self.owed, letter.to));
         let mut answered = self.answer_early(letter);
         let mut astray = Vec::new();
         for key in keys {
@@ -140,7 +147,8 @@ impl Team {
         let Some(node) = self.nodes.get_mut(letter.to) else { return false };
         let mut answered = false;
         for sent in &mut node.turn.sent {
-            if sent.to == letter.from && sent.duty == Duty::Free && sent.delivered && began >= sent.seen_from {
+            if sent.to == letter.from && sent.duty == Duty::Free && sent.delivered && began >= sent.seen_from
+            {
                 answered |= !sent.answered;
                 sent.answered = true;
             }
@@ -160,12 +168,15 @@ impl Team {
             return if answers { Effect::Answers } else { Effect::Nothing };
         }
         let Some(row) = rules.row(&wait.table, &wait.row) else { return Effect::Nothing };
-        let Some(table) = rules.tables.iter().find(|table| table.name == wait.table) else { return Effect::Nothing };
+        let Some(table) = rules.tables.iter().find(|table| table.name == wait.table) else {
+            return Effect::Nothing;
+        };
         let head = letter.message.head.as_str();
         let mut strays = false;
         for answer in row.answers.iter().filter(|answer| answer.has_head(head)) {
             let id = letter.message.request_id.as_str();
-            let is_same = !answer.same_request || wait.request.is_empty() || id.is_empty() || id == wait.request;
+            let is_same =
+                !answer.same_request || wait.request.is_empty() || id.is_empty() || id == wait.request;
             if !is_same || !self.may_answer(table, wait, answer, letter.from) {
                 continue;
             }
@@ -224,7 +235,9 @@ impl Team {
     /// Takes the roles and pairs that a signal names.
     fn learn(&mut self, rules: &Rules, letter: Letter<'_>) {
         let Letter { from, to, message, .. } = letter;
-        let Some((table, row)) = rules.find(&message.head, message.operator, self.known(from), self.known(to)) else {
+        let Some((table, row)) =
+            rules.find(&message.head, message.operator, self.known(from), self.known(to))
+        else {
             return;
         };
         let mut named: Vec<(&String, &str)> = Vec::new();
@@ -236,8 +249,8 @@ impl Team {
         for (name, role) in &named {
             self.given.insert((*name).clone(), (*role).to_owned());
         }
-        if let [(builder, "builder"), (reviewer, "reviewer")] | [(reviewer, "reviewer"), (builder, "builder")] =
-            named.as_slice()
+        if let [(builder, "builder"), (reviewer, "reviewer")]
+        | [(reviewer, "reviewer"), (builder, "builder")] = named.as_slice()
         {
             self.pairs.insert((*builder).clone(), (*reviewer).clone());
         }
@@ -266,10 +279,11 @@ impl Team {
             .waits_of(from)
             .filter(|wait| wait.to != to)
             .filter(|wait| {
-                let is_wrong = rules.tables.iter().find(|table| table.name == wait.table).is_some_and(|table| {
-                    let row = rules.row(&wait.table, &wait.row);
-                    row.is_some_and(|row| !table.plays_any(self.known(&wait.to), &row.to))
-                });
+                let is_wrong =
+                    rules.tables.iter().find(|table| table.name == wait.table).is_some_and(|table| {
+                        let row = rules.row(&wait.table, &wait.row);
+                        row.is_some_and(|row| !table.plays_any(self.known(&wait.to), &row.to))
+                    });
                 match wait.duty {
                     Duty::Due => wait.head == message.head && (!wait.delivered || is_wrong),
                     Duty::Free => !wait.delivered && (message.head == wait.head || message.hash == wait.hash),
@@ -283,7 +297,8 @@ impl Team {
         }
         if let Some(node) = self.nodes.get_mut(from) {
             for sent in node.turn.sent.iter_mut().filter(|sent| {
-                !sent.delivered && (sent.hash == message.hash || (sent.head == message.head && sent.duty == Duty::Free))
+                !sent.delivered
+                    && (sent.hash == message.hash || (sent.head == message.head && sent.duty == Duty::Free))
             }) {
                 sent.answered = true;
             }
@@ -370,7 +385,10 @@ impl Team {
         let keys: Vec<String> = self.starting.iter().cloned().collect();
         for key in keys {
             let is_worker = ["builder", "reviewer"].iter().any(|role| {
-                rules.tables.iter().any(|table| table.roles.contains_key(*role) && table.plays(self.known(name), role))
+                rules
+                    .tables
+                    .iter()
+                    .any(|table| table.roles.contains_key(*role) && table.plays(self.known(name), role))
             });
             let Some(wait) = self.waits.get_mut(&key).filter(|wait| at >= wait.since) else { continue };
             let named = !wait.starts.is_empty();

@@ -1,6 +1,8 @@
 //! The words to the agent and to people. To an agent they are facts, not commands: clients refuse imperative text
 //! as an injection.
 
+use std::fmt::Write;
+
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::activity::Activity;
@@ -45,10 +47,13 @@ pub fn nudge(
 
 /// Why it is silent: the cause, the agent whose move would free it, and the evidence.
 fn reason(why: &Diagnosis) -> String {
-    let mut text = format!("cause={}; root={}. {}", why.cause.word(), plain(&why.root, 60), plain(&why.words, 400));
-    if !why.evidence.is_empty() {
-        let evidence: Vec<String> = why.evidence.iter().map(|line| plain(line, 200)).collect();
-        text.push_str(&format!(" Evidence: {}.", evidence.join("; ")));
+    let mut text =
+        format!("cause={}; root={}. {}", why.cause.word(), plain(&why.root, 60), plain(&why.words, 400));
+    // What the sentence says already is not said again.
+    let told = |line: &&String| why.words.trim_end_matches('.') != line.as_str();
+    let evidence: Vec<String> = why.evidence.iter().filter(told).map(|line| plain(line, 200)).collect();
+    if !evidence.is_empty() {
+        write!(text, " Evidence: {}.", evidence.join("; ")).ok();
     }
     text
 }
@@ -135,6 +140,26 @@ pub fn undeliverable(to: &str, names: &[String]) -> String {
     };
     bounded(&format!(
         "{MARK} the message to \"{to}\" was not delivered: no agent of that name is reachable. {known}"
+    ))
+}
+
+/// What the sender of a message is told that went to another agent than its table names.
+pub fn misrouted(head: &str, to: &str, meant: &[String]) -> String {
+    let (head, to) = (plain(head, 60), plain(to, 60));
+    let meant = plain(&list(meant.iter().map(String::as_str)), 300);
+    bounded(&format!(
+        "{MARK} {head} was delivered to {to}. By the protocol's table of signals {head} belongs to {meant}, which has \
+         not received it."
+    ))
+}
+
+/// What an agent is told that asked another and goes on in the same turn.
+pub fn goes_on(head: &str, to: &str, tool: &str) -> String {
+    let (head, to, tool) = (plain(head, 60), plain(to, 60), plain(tool, 60));
+    bounded(&format!(
+        "{MARK} {head} was sent to {to} in this turn, and its answer is delivered when this turn is over. {tool} began \
+         in the same turn: an answer that comes meanwhile can be missed, and what {to} reads from disk may change \
+         under it."
     ))
 }
 

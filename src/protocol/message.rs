@@ -30,7 +30,8 @@ pub fn read(input: &Sketch, response: &Sketch) -> Message {
     };
     let to = input.get("to").word().or_else(|| input.get("recipient").word()).unwrap_or_default();
     let request_id = response.get("request_id").word().or_else(|| field("request_id").word());
-    let kind = frame.get("type").word().or_else(|| input.get("type").word().filter(|kind| *kind != "message"));
+    let kind =
+        frame.get("type").word().or_else(|| input.get("type").word().filter(|kind| *kind != "message"));
     let mut hasher = DefaultHasher::new();
     body.digest(&mut hasher);
     Message {
@@ -69,7 +70,8 @@ pub fn heads(text: &str) -> Vec<String> {
         let alone = line.trim_matches(is_mark);
         let mut rest = line;
         while let Some(start) = rest.find(is_word) {
-            let (word, after) = rest[start..].split_at(rest[start..].find(|c| !is_word(c)).unwrap_or(rest.len() - start));
+            let (word, after) =
+                rest[start..].split_at(rest[start..].find(|c| !is_word(c)).unwrap_or(rest.len() - start));
             let announces = after.trim_start_matches(['*', '`', '"']).starts_with(':') || word == alone;
             if announces && is_head(word) && !found.iter().any(|head| head == word) {
                 found.push(word.to_owned());

@@ -111,7 +111,8 @@ impl Payload {
         let status = response.get("status").text();
         let refused = matches!(response.get("success").truth(), Some(false)) || status == "failed";
         let given = response.get("name").word().or_else(|| input.get("name").word());
-        let kind = [input.get("subagent_type"), response.get("agent_type")].iter().find_map(|kind| kind.word());
+        let kind =
+            [input.get("subagent_type"), response.get("agent_type")].iter().find_map(|kind| kind.word());
         let name = bare(given.or(kind)?);
         let pane = response.get("tmux_pane_id").text();
         (!refused && !name.is_empty()).then(|| Spawn {

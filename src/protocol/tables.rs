@@ -9,8 +9,11 @@ use toml::Spanned;
 use crate::model::signals::{Answer, Reply, Signal, Table};
 
 /// The tables that are built in, in their order.
-const BUILT_IN: [&str; 3] =
-    [include_str!("tables/kiln.toml"), include_str!("tables/subctl.toml"), include_str!("tables/native.toml")];
+const BUILT_IN: [&str; 3] = [
+    include_str!("tables/kiln.toml"),
+    include_str!("tables/subctl.toml"),
+    include_str!("tables/native.toml"),
+];
 
 /// Why a table is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -94,7 +97,8 @@ struct AnswerRow {
 /// # Errors
 /// The first mistake in it.
 pub fn read(text: &str) -> Result<Table, TableError> {
-    let line_of = |offset: usize| memchr::memchr_iter(b'\n', &text.as_bytes()[..offset.min(text.len())]).count() + 1;
+    let line_of =
+        |offset: usize| memchr::memchr_iter(b'\n', &text.as_bytes()[..offset.min(text.len())]).count() + 1;
     let file: File = toml::from_str(text).map_err(|error| TableError {
         line: error.span().map_or(1, |span| line_of(span.start)),
         fault: error.message().to_owned(),
@@ -132,7 +136,15 @@ fn signal(row: Row, table: &Table) -> Result<Signal, String> {
         if is_known { Ok(()) } else { Err(format!("{name}: \"{role}\" is no role; {}", known_roles(table))) }
     };
     row.from.iter().chain(&row.to).chain(&row.only_to).try_for_each(role)?;
-    let within = row.within.as_deref().map(|text| span(text).ok_or_else(|| format!("{name}: within = \"{text}\" is no duration, such as \"60s\" or \"15m\""))).transpose()?;
+    let within = row
+        .within
+        .as_deref()
+        .map(|text| {
+            span(text).ok_or_else(|| {
+                format!("{name}: within = \"{text}\" is no duration, such as \"60s\" or \"15m\"")
+            })
+        })
+        .transpose()?;
     let answers = |rows: Vec<AnswerRow>| -> Result<Vec<Answer>, String> {
         rows.into_iter().map(|row| answer(row, &name, role)).collect()
     };
@@ -157,7 +169,11 @@ fn signal(row: Row, table: &Table) -> Result<Signal, String> {
     })
 }
 
-fn answer(row: AnswerRow, name: &str, role: impl Fn(&String) -> Result<(), String>) -> Result<Answer, String> {
+fn answer(
+    row: AnswerRow,
+    name: &str,
+    role: impl Fn(&String) -> Result<(), String>,
+) -> Result<Answer, String> {
     if row.heads.is_empty() == row.started.is_empty() {
         return Err(format!("{name}: an answer needs either heads or started"));
     }

@@ -42,7 +42,8 @@ mod tests {
 
     #[test]
     fn members_are_told_from_their_lead() {
-        let file = br#"{"leadAgentId":"team-lead@session-8b220079","leadSessionId":"8b220079-7c03","members":[
+        let file =
+            br#"{"leadAgentId":"team-lead@session-8b220079","leadSessionId":"8b220079-7c03","members":[
             {"agentId":"team-lead@session-8b220079","name":"team-lead","agentType":"team-lead"},
             {"agentId":"sphinx@session-8b220079","name":"sphinx","agentType":"general-purpose"}]}"#;
         let wanted = Members {

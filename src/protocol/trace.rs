@@ -32,7 +32,8 @@ pub fn read(text: &[u8]) -> Result<Vec<Item>, TraceError> {
         if line.is_empty() {
             continue;
         }
-        let is_journal = *is_journal.get_or_insert_with(|| memchr::memmem::find(line, b"\"event\":").is_some() && !is_trace(line));
+        let is_journal = *is_journal
+            .get_or_insert_with(|| memchr::memmem::find(line, b"\"event\":").is_some() && !is_trace(line));
         if is_journal {
             items.extend(journal_line(line));
         } else {
@@ -44,6 +45,15 @@ pub fn read(text: &[u8]) -> Result<Vec<Item>, TraceError> {
     }
     items.sort_by_key(|item| item.at);
     Ok(items)
+}
+
+/// Makes a record of a journal's events.
+pub fn of_journal(events: Vec<Event>) -> Vec<Item> {
+    let item = |event: Event| Item { at: event.at, what: Happening::Event(Box::new(event)) };
+    let mut items: Vec<Item> = events.into_iter().map(item).collect();
+    begin_journal(&mut items);
+    items.sort_by_key(|item| item.at);
+    items
 }
 
 fn is_trace(line: &[u8]) -> bool {
@@ -79,16 +89,21 @@ fn trace_line(line: &[u8], items: &mut Vec<Item>) -> Result<(), String> {
     let wanted = "a line is {\"at\":MS,\"payload\":{…}}, {\"at\":MS,\"stage\":\"…\"} or {\"at\":MS}";
     let value = sketch::read(line).map_err(|error| format!("not JSON ({error}); {wanted}"))?;
     let at = value.get("at").number().filter(|at| at.is_finite() && at.abs() < 1e15);
-    let Some(at) = at.map(|at| at as Millis) else { return Err(format!("\"at\" is missing or no time; {wanted}")) };
+    let Some(at) = at.map(|at| at as Millis) else {
+        return Err(format!("\"at\" is missing or no time; {wanted}"));
+    };
     let mut what = None;
     if let sketch::Sketch::Text(stage) = value.get("stage") {
         what = Some(Happening::Stage(stage.trim().to_ascii_lowercase()));
         items.extend(what.clone().map(|what| Item { at, what }));
     }
     // The payload is read on its own, so that it keeps the depth that a hook would see.
-    let payload = serde_json::from_slice::<Value>(line).ok().and_then(|mut value| value.get_mut("payload").map(Value::take));
+    let payload = serde_json::from_slice::<Value>(line)
+        .ok()
+        .and_then(|mut value| value.get_mut("payload").map(Value::take));
     if let Some(payload) = payload.filter(Value::is_object) {
-        let fields = sketch::read(payload.to_string().as_bytes()).map_err(|error| format!("payload: {error}"))?;
+        let fields =
+            sketch::read(payload.to_string().as_bytes()).map_err(|error| format!("payload: {error}"))?;
         if let Some(payload) = Payload::of(fields) {
             let event = translate::event(&payload, Client::default(), at);
             what = Some(Happening::Event(Box::new(event.clone())));

@@ -2,6 +2,7 @@
 //! under a lock with a limit; what is not ours to trust is refused, never followed.
 
 pub mod activity_file;
+pub mod asked;
 pub mod beacon;
 pub mod client_file;
 pub mod config;

@@ -37,8 +37,10 @@ pub fn read(path: &Path) -> Result<Table, ConfigError> {
         place: path.display().to_string(),
         fault: format!("cannot read: {error}"),
     })?;
-    tables::read(&text)
-        .map_err(|error| ConfigError { place: format!("{}:{}", path.display(), error.line), fault: error.fault })
+    tables::read(&text).map_err(|error| ConfigError {
+        place: format!("{}:{}", path.display(), error.line),
+        fault: error.fault,
+    })
 }
 
 /// Puts together what the graph goes by.

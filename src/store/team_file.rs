@@ -14,7 +14,9 @@ const MOST_TEAMS: usize = 64;
 /// Where clients of this user keep their teams.
 pub fn folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    set("CLAUDE_CONFIG_DIR").or_else(|| set("HOME").map(|home| home.join(".claude"))).map(|home| home.join("teams"))
+    set("CLAUDE_CONFIG_DIR")
+        .or_else(|| set("HOME").map(|home| home.join(".claude")))
+        .map(|home| home.join("teams"))
 }
 
 /// Reads the members of a session's team. None = there is no team, or it cannot be read.
@@ -27,7 +29,10 @@ pub fn members(teams: &Path, session: &str) -> Option<Members> {
     }
     // Older clients name a team as its lead did.
     let entries = fs::read_dir(teams).ok()?;
-    entries.flatten().take(MOST_TEAMS).find_map(|entry| read(&entry.path()).filter(|members| members.session == session))
+    entries
+        .flatten()
+        .take(MOST_TEAMS)
+        .find_map(|entry| read(&entry.path()).filter(|members| members.session == session))
 }
 
 fn read(folder: &Path) -> Option<Members> {

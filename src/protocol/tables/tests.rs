@@ -28,13 +28,42 @@ fn the_built_in_tables_are_read_whole() {
 fn every_signal_of_the_kiln_protocol_has_a_row() {
     let rules = rules();
     for head in [
-        "READY_BOOTSTRAP", "READY", "REQUEST_WORKERS", "REQUEST_WORKERS_READY", "CYCLE_WORKERS", "WORKERS_SPAWNED",
-        "WORKERS_REJECTED", "WORKER_READY", "ONBOARDING_COMPLETE", "BRAINSTORM_COMPLETE", "RESEARCH_COMPLETE",
-        "ARCHITECTURE_COMPLETE", "ITERATION_UPDATE", "QA_REPORT_READY", "RECONCILIATION_COMPLETE", "QA_PASS",
-        "QA_FAIL", "MILESTONE_COMPLETE", "BUILD_COMPLETE", "MILESTONE_TRANSITION", "MILESTONE_DONE",
-        "FINAL_ARCHIVE_CHECK", "ARCHIVE_READY", "ARCHIVE_BLOCKED", "VALIDATE_PASS", "VALIDATE_FAILED",
-        "REPORT_COMPLETE", "BLOCKED", "REVIEW_REQUEST", "APPROVED", "ALREADY_APPROVED", "REJECTED",
-        "IMPLEMENTATION_APPROVED", "IMPLEMENTATION_BLOCKED", "IMPLEMENTATION_REJECTED", "ARCHIVE",
+        "READY_BOOTSTRAP",
+        "READY",
+        "REQUEST_WORKERS",
+        "REQUEST_WORKERS_READY",
+        "CYCLE_WORKERS",
+        "WORKERS_SPAWNED",
+        "WORKERS_REJECTED",
+        "WORKER_READY",
+        "ONBOARDING_COMPLETE",
+        "BRAINSTORM_COMPLETE",
+        "RESEARCH_COMPLETE",
+        "ARCHITECTURE_COMPLETE",
+        "ITERATION_UPDATE",
+        "QA_REPORT_READY",
+        "RECONCILIATION_COMPLETE",
+        "QA_PASS",
+        "QA_FAIL",
+        "MILESTONE_COMPLETE",
+        "BUILD_COMPLETE",
+        "MILESTONE_TRANSITION",
+        "MILESTONE_DONE",
+        "FINAL_ARCHIVE_CHECK",
+        "ARCHIVE_READY",
+        "ARCHIVE_BLOCKED",
+        "VALIDATE_PASS",
+        "VALIDATE_FAILED",
+        "REPORT_COMPLETE",
+        "BLOCKED",
+        "REVIEW_REQUEST",
+        "APPROVED",
+        "ALREADY_APPROVED",
+        "REJECTED",
+        "IMPLEMENTATION_APPROVED",
+        "IMPLEMENTATION_BLOCKED",
+        "IMPLEMENTATION_REJECTED",
+        "ARCHIVE",
     ] {
         assert!(rules.tables[0].signals.iter().any(|signal| signal.head == head), "{head} has no row");
     }
@@ -71,8 +100,14 @@ fn fault(text: &str) -> String {
 
 #[test]
 fn a_table_with_a_mistake_is_refused_with_line_and_reason() {
-    assert_eq!(fault("name = \"t\"\n[[signal]]\nhead = \"A\"\nreply = \"perhaps\"\n").split(':').next(), Some("line 4"));
-    assert_eq!(fault("name = \"t\"\n[[signal]]\nhaed = \"A\"\nreply = \"none\"\n").split(':').next(), Some("line 3"));
+    assert_eq!(
+        fault("name = \"t\"\n[[signal]]\nhead = \"A\"\nreply = \"perhaps\"\n").split(':').next(),
+        Some("line 4")
+    );
+    assert_eq!(
+        fault("name = \"t\"\n[[signal]]\nhaed = \"A\"\nreply = \"none\"\n").split(':').next(),
+        Some("line 3")
+    );
     assert_eq!(
         fault("name = \"t\"\n\n[[signal]]\nhead = \"A\"\nto = [\"nobody\"]\nreply = \"none\"\n"),
         "line 3: A: \"nobody\" is no role; there are lead"
