@@ -1,5 +1,6 @@
 //! `explain`: why the verdict is what it is, or was: facts, thresholds and where each came from.
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -9,7 +10,8 @@ use super::graph::edge_json;
 use super::place::Place;
 use super::status::{View, reason_words};
 use super::when;
-use crate::model::diagnosis::{Diagnosis, diagnose};
+use crate::model::cause::Diagnosis;
+use crate::model::diagnosis::diagnose;
 use crate::model::drawing::{Edge, edges, lines};
 use crate::model::judge::{Facts, Verdict};
 use crate::model::ledger::Ledger;
@@ -108,11 +110,13 @@ fn past(config: &Config, events: Vec<crate::model::event::Event>, at: Millis) ->
     let events: Vec<_> = events.into_iter().filter(|event| event.at <= at).collect();
     let rules = signals::rules(&config.policy);
     let mut ledger = Ledger::with(std::sync::Arc::clone(&rules));
-    events.iter().for_each(|event| ledger.apply(event));
+    for event in &events {
+        ledger.apply(event);
+    }
     let count = events.len();
     let mut items = trace::of_journal(events);
     items.push(Item { at, what: Happening::Nothing });
-    let lines = rehearse(items, config.policy.clone(), rules);
+    let lines = rehearse(&items, config.policy.clone(), rules);
     let line = lines.into_iter().rev().find(|line| line.at <= at);
     let dead = std::collections::BTreeSet::new();
     let times = Times { idle: std::time::Duration::ZERO, since_nudge: None };
@@ -166,13 +170,15 @@ fn thresholds(config: &Config) -> impl Iterator<Item = (&'static str, String, &s
 fn text(account: &Account, config: &Config) -> String {
     let mut out = format!("{}: {}", account.verdict, account.reason);
     if !account.words.is_empty() {
-        out.push_str(&format!(" ({})", account.words));
+        write!(out, " ({})", account.words).ok();
     }
-    out.push_str(&format!("\nat {}\n", clock(account.at)));
+    writeln!(out, "\nat {}", clock(account.at)).ok();
     let mut part = |title: &str, lines: Vec<String>| {
         if !lines.is_empty() {
-            let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
-            out.push_str(&format!("\n{title}\n{lines}"));
+            writeln!(out, "\n{title}").ok();
+            for line in lines {
+                writeln!(out, "  {line}").ok();
+            }
         }
     };
     if let Some(why) = &account.why {

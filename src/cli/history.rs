@@ -1,5 +1,6 @@
 //! `history`: what the journal holds, filtered.
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -77,7 +78,7 @@ fn words(event: &Event, kind: &str, line: &Value) -> String {
     for (key, value) in line.as_object().into_iter().flatten() {
         if !matches!(key.as_str(), "v" | "at" | "session" | "agent" | "name" | "event") {
             let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
-            text.push_str(&format!(" {key}={}", plain(&value, 200)));
+            write!(text, " {key}={}", plain(&value, 200)).ok();
         }
     }
     text.trim_end().to_owned()

@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     let items = trace::read(&text)
         .map_err(|error| anyhow!("{}:{}: {}", args.file.display(), error.line, error.fault))?;
     let rules = signals::rules(&policy);
-    let lines = rehearse(items, policy, rules);
+    let lines = rehearse(&items, policy, rules);
     let mut out = anstream::stdout().lock();
     for line in &lines {
         if args.json {

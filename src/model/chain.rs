@@ -165,7 +165,9 @@ impl<'a> View<'a> {
             all.iter().map(|wait| self.behind(wait).iter().filter_map(place).collect()).collect();
         let mut back: Vec<Vec<usize>> = vec![Vec::new(); all.len()];
         for (from, to) in next.iter().enumerate() {
-            to.iter().for_each(|to| back[*to].push(from));
+            for to in to {
+                back[*to].push(from);
+            }
         }
         let end = |last: usize, circle: &[usize]| {
             let behind = reach(&back, last);

@@ -1,7 +1,8 @@
 //! What a diagnosis rests on, in words: facts with their times, no commands, no bodies.
 
+use super::cause::Cause;
 use super::chain::{End, Hold, View};
-use super::diagnosis::{Cause, printed};
+use super::diagnosis::printed;
 use super::graph::Graph;
 use super::judge::LEAD;
 use super::moment::Millis;

@@ -2,6 +2,7 @@
 //! and nothing in it can fail. Time comes in as a [`moment::Moment`] or as unix milliseconds.
 
 pub mod activity;
+pub mod cause;
 pub mod chain;
 pub mod diagnosis;
 pub mod drawing;
@@ -18,6 +19,7 @@ pub mod overdue;
 pub mod pipeline;
 pub mod policy;
 pub mod rehearsal;
+pub mod roles;
 pub mod rule;
 pub mod sight;
 pub mod signals;

@@ -191,6 +191,7 @@ pub struct ToAndFro {
 
 /// One agent waits for another.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "a record of independent facts")]
 #[serde(default)]
 pub struct Wait {
     /// Who waits.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::event::What;
-use super::judge::{Facts, Held, Reason, Verdict, judge, person};
+use super::judge::{Held, Reason, Verdict, judge, person};
 use super::ledger::Ledger;
 use super::moment::{Moment, duration};
 use super::overdue::{self, Note};
@@ -280,7 +280,7 @@ impl Pipeline {
     /// The lead is told once of each answer that is overdue and of each livelock, even while others work.
     fn tell_lead(&mut self, sight: &Sight, ledger: &Ledger, now: Moment, step: &mut Step) {
         let facts = sight.facts(ledger, Times { idle: Duration::ZERO, since_nudge: None }, None);
-        if is_mute(&facts, &step.verdict, &self.policy, now) {
+        if overdue::is_mute(&facts, &step.verdict, &self.policy, now) {
             return;
         }
         let (notes, next) = overdue::notes(&facts, now.wall);
@@ -358,30 +358,6 @@ impl Pipeline {
             step.end = Some(End::Complete);
         }
     }
-}
-
-/// Nothing is told where silence is right, where a person has to look, while the API lets nobody answer, and while
-/// the whole pipeline is silent: then the nudges speak.
-fn is_mute(facts: &Facts<'_>, verdict: &Verdict, policy: &Policy, now: Moment) -> bool {
-    let holds = facts.ledger.api.as_ref().is_some_and(|api| api.holds && api.until(&policy.quiet) > now.wall);
-    let is_exempt =
-        facts.stage.is_none_or(|stage| policy.rule.exempt_phases.iter().any(|phase| phase == stage));
-    let silent = matches!(
-        verdict,
-        Verdict::Quiet {
-            reason: Reason::NoPipeline
-                | Reason::Complete
-                | Reason::Flagged
-                | Reason::Paused
-                | Reason::ExemptPhase(_)
-                | Reason::Settling
-                | Reason::Debounce
-                | Reason::ApiHold(_),
-            ..
-        } | Verdict::Nudge { .. }
-            | Verdict::Escalate { .. }
-    );
-    holds || is_exempt || silent
 }
 
 fn note_stage(sight: &Sight, ledger: &Ledger, step: &mut Step) {

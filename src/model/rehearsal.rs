@@ -1,13 +1,16 @@
 //! A recorded run, judged again: the daemon's own steps on values instead of files. What hooks and the daemon would
 //! have written is kept here and nowhere else, so no pipeline is touched, and the same record gives the same lines.
 
+mod hooks;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::activity::Activity;
-use super::diagnosis::{Cause, Diagnosis, diagnose};
+use super::cause::{Cause, Confidence, Diagnosis};
+use super::diagnosis::diagnose;
 use super::event::{Event, What};
-use super::judge::{Held, LEAD, Reason, Verdict};
+use super::judge::{Held, Reason, Verdict};
 use super::ledger::Ledger;
 use super::moment::{Millis, Moment, duration};
 use super::nudge::{Nudge, id_of};
@@ -17,7 +20,7 @@ use super::policy::Policy;
 use super::rule::Times;
 use super::sight::Sight;
 use super::signals::Rules;
-use super::wording::{self, ApiAdvice, clock, plain};
+use super::wording::{self, clock, plain};
 
 /// One line of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +58,7 @@ pub struct Line {
 }
 
 /// Judges a record.
-pub fn rehearse(items: Vec<Item>, policy: Policy, rules: Arc<Rules>) -> Vec<Line> {
+pub fn rehearse(items: &[Item], policy: Policy, rules: Arc<Rules>) -> Vec<Line> {
     let Some(first) = items.first() else { return Vec::new() };
     let mut run = Rehearsal {
         origin: first.at,
@@ -147,160 +150,6 @@ impl Rehearsal {
         }
     }
 
-    fn happen(&mut self, event: &Event) {
-        match &event.what {
-            What::Stage { stage } => self.stage = Some(stage.clone()).filter(|stage| !stage.is_empty()),
-            What::Snapshot { .. } => return self.resume_from(event),
-            What::Recovered { by } if matches!(by.as_str(), "SessionStart" | "daemon") => return,
-            What::Recovered { .. } => self.clear_flag(),
-            // What was done about the recorded run is no part of it.
-            What::Nudged { .. }
-            | What::Claimed { .. }
-            | What::Withdrawn { .. }
-            | What::Resumed
-            | What::Closed
-            | What::Escalated { .. }
-            | What::WouldAct { .. }
-            | What::PersonTold
-            | What::Noted { .. }
-            | What::Helped { .. }
-            | What::DaemonStart { .. }
-            | What::DaemonStop { .. }
-            | What::Fault { .. } => return,
-            _ => {}
-        }
-        if self.is_active() {
-            self.hook(event);
-        }
-        self.ledger.apply(event);
-        if let What::SessionEnd { reason } = &event.what {
-            self.session_ended(reason);
-        }
-    }
-
-    /// A rotated journal begins with all that came before, folded.
-    fn resume_from(&mut self, event: &Event) {
-        self.ledger.apply(event);
-        self.ledger.episode = None;
-        self.stage = Some(self.ledger.stage.clone()).filter(|stage| !stage.is_empty());
-        if self.ledger.last_work > 0 {
-            self.activity = Some(Activity {
-                last_activity_ts: self.ledger.last_work.div_euclid(1000),
-                last_activity_source: "journal".to_owned(),
-                ..Activity::default()
-            });
-        }
-    }
-
-    /// What a hook does about an event.
-    fn hook(&mut self, event: &Event) {
-        let takes = matches!(event.what, What::Prompt { .. } | What::ToolStart { .. });
-        if takes && event.is_lead() {
-            self.claim(event);
-        }
-        if event.is_work() {
-            self.work(event);
-            if self.pipeline.is_none() {
-                self.begin();
-            }
-        }
-        match &event.what {
-            What::SessionStart { source, .. } => {
-                if source != "compact" && self.flag.is_some() {
-                    self.clear_flag();
-                }
-                if self.pipeline.is_none() {
-                    self.begin();
-                }
-            }
-            What::ApiError { error, holds, .. } => self.api_failed(event, error, *holds),
-            _ => {}
-        }
-    }
-
-    fn claim(&mut self, event: &Event) {
-        let is_mine = |nudge: &Nudge| match &nudge.session {
-            Some(session) => *session == event.session || self.ledger.has_ended(session),
-            None => true,
-        };
-        if let Some(nudge) = self.pending.take_if(|nudge| is_mine(nudge)) {
-            let what = What::Claimed { id: nudge.id, n: nudge.number, via: source(&event.what) };
-            self.ledger.apply(&Event { session: event.session.clone(), ..Event::of_root(event.at, what) });
-        }
-    }
-
-    fn work(&mut self, event: &Event) {
-        let mut activity = self.activity.take().unwrap_or_default();
-        let resumes = activity.last_nudge_ts > 0
-            && activity.nudge_count > 0
-            && activity.last_activity_ts <= activity.last_nudge_ts;
-        let stage = self.stage.clone().unwrap_or_default();
-        activity.note_work(&source(&event.what), &stage, event.at.div_euclid(1000));
-        match &event.what {
-            What::AgentStart if !event.name.is_empty() => activity.add_teammate(&event.name, event.at / 1000),
-            What::AgentStop if !self.ledger.another_runs(&event.name, &event.agent) => {
-                activity.active_teammates.remove(&event.name);
-            }
-            _ => {}
-        }
-        self.activity = Some(activity);
-        if resumes {
-            self.pending.take_if(|nudge| nudge.number > 0);
-            self.ledger.apply(&Event::of_root(event.at, What::Resumed));
-        }
-    }
-
-    fn clear_flag(&mut self) {
-        self.flag = None;
-        self.pending = None;
-        if let Some(activity) = &mut self.activity {
-            activity.reset_nudges();
-        }
-        self.ledger.apply(&Event::of_root(self.now, What::Recovered { by: "SessionStart".to_owned() }));
-    }
-
-    fn session_ended(&mut self, reason: &str) {
-        let goes_on = matches!(reason, "clear" | "resume");
-        if !goes_on && self.ledger.live().all(|(id, _)| id.is_empty()) {
-            self.activity = None;
-            self.pending = None;
-        }
-    }
-
-    /// The API ended the lead's turn: the flag where nothing but a person helps, then a note.
-    fn api_failed(&mut self, event: &Event, error: &str, holds: bool) {
-        let advice = if holds { ApiAdvice::Wait } else { ApiAdvice::of(error) };
-        let (session, name) = self.ledger.graph.place(&event.session, &event.agent, &event.name);
-        let root = self.ledger.graph.display(&session, &name);
-        let proof = format!("the API ended {root}'s turn at {} with {}", clock(event.at), plain(error, 60));
-        let why = Diagnosis {
-            cause: Cause::ApiDead,
-            words: format!("{proof}."),
-            evidence: vec![proof],
-            session,
-            confidence: super::diagnosis::Confidence::High,
-            root,
-        };
-        if advice == ApiAdvice::Person && self.flag.is_none() {
-            self.flag = Some(event.at.div_euclid(1000));
-            let n = self.activity.as_ref().map_or(0, |activity| activity.nudge_count);
-            self.lines.push(Line {
-                at: event.at,
-                verdict: "escalate",
-                reason: "stalled",
-                n,
-                why: Some(why.clone()),
-            });
-        }
-        if self.pending.is_some() {
-            return;
-        }
-        let text = wording::api_note(error, "", advice, event.at);
-        self.stage_message(text, 0, Some(event.session.clone()).filter(|id| !id.is_empty()), false);
-        let reason = if holds { "api-hold" } else { self.shown.unwrap_or("active") };
-        self.lines.push(Line { at: event.at, verdict: "note", reason, n: 0, why: Some(why) });
-    }
-
     fn stage_message(&mut self, text: String, number: u32, session: Option<String>, wakes: bool) {
         let id = id_of(self.now, number);
         let timestamp = self.now.div_euclid(1000);
@@ -318,7 +167,7 @@ impl Rehearsal {
             };
             let step = pipeline.step(&sight, &self.ledger, now);
             self.next = Some(self.now + super::moment::millis(step.nap).max(1));
-            self.show(&step, &sight);
+            self.show(&step);
             let acted = step
                 .effects
                 .iter()
@@ -343,7 +192,7 @@ impl Rehearsal {
     }
 
     /// Puts a new reason to be quiet on a line.
-    fn show(&mut self, step: &Step, sight: &Sight) {
+    fn show(&mut self, step: &Step) {
         let Verdict::Quiet { reason, .. } = &step.verdict else {
             self.shown = None;
             return;
@@ -352,36 +201,8 @@ impl Rehearsal {
         if self.shown.replace(word) == Some(word) {
             return;
         }
-        let why = held(reason).map(|(cause, held)| self.held_by(cause, held, sight));
+        let why = held(reason).map(|(cause, held)| held_by(cause, held));
         self.lines.push(Line { at: self.now, verdict: "quiet", reason: word, n: 0, why });
-    }
-
-    fn held_by(&self, cause: Cause, held: &Held, _sight: &Sight) -> Diagnosis {
-        let proof = match cause {
-            Cause::LongTool => {
-                format!(
-                    "{}: {} has been running since {}",
-                    held.who,
-                    plain(&held.what, 60),
-                    clock(held.since)
-                )
-            }
-            Cause::WaitsForPerson => format!(
-                "{} has asked a person for {} since {}",
-                held.who,
-                plain(&held.what, 60),
-                clock(held.since)
-            ),
-            _ => format!("the API answered {} at {} and holds", plain(&held.what, 60), clock(held.since)),
-        };
-        Diagnosis {
-            cause,
-            root: held.who.clone(),
-            session: held.session.clone(),
-            confidence: super::diagnosis::Confidence::High,
-            words: format!("{proof}."),
-            evidence: vec![proof],
-        }
     }
 
     fn carry_out(&mut self, effect: &Effect, step: &Step, sight: &Sight) {
@@ -465,6 +286,29 @@ impl Rehearsal {
     }
 }
 
+fn held_by(cause: Cause, held: &Held) -> Diagnosis {
+    let proof = match cause {
+        Cause::LongTool => {
+            format!("{}: {} has been running since {}", held.who, plain(&held.what, 60), clock(held.since))
+        }
+        Cause::WaitsForPerson => format!(
+            "{} has asked a person for {} since {}",
+            held.who,
+            plain(&held.what, 60),
+            clock(held.since)
+        ),
+        _ => format!("the API answered {} at {} and holds", plain(&held.what, 60), clock(held.since)),
+    };
+    Diagnosis {
+        cause,
+        root: held.who.clone(),
+        session: held.session.clone(),
+        confidence: Confidence::High,
+        words: format!("{proof}."),
+        evidence: vec![proof],
+    }
+}
+
 /// What holds an agent, as a cause.
 pub fn held(reason: &Reason) -> Option<(Cause, &Held)> {
     match reason {
@@ -472,19 +316,5 @@ pub fn held(reason: &Reason) -> Option<(Cause, &Held)> {
         Reason::WaitsForPerson(held) => Some((Cause::WaitsForPerson, held)),
         Reason::ApiHold(held) => Some((Cause::ApiDead, held)),
         _ => None,
-    }
-}
-
-/// What `activity.json` calls an event.
-fn source(what: &What) -> String {
-    match what {
-        What::Prompt { .. } => "UserPromptSubmit".to_owned(),
-        What::ToolStart { tool, .. } => format!("PreToolUse:{tool}"),
-        What::ToolEnd { tool, failed: false, .. } => format!("PostToolUse:{tool}"),
-        What::ToolEnd { tool, .. } => format!("PostToolUseFailure:{tool}"),
-        What::AgentStart => "SubagentStart".to_owned(),
-        What::AgentStop => "SubagentStop".to_owned(),
-        What::Idle { .. } => "TeammateIdle".to_owned(),
-        _ => LEAD.to_owned(),
     }
 }

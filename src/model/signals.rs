@@ -36,6 +36,7 @@ pub struct Table {
 
 /// One row of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a record of independent facts")]
 pub struct Signal {
     /// The head; `*` is any, `MILESTONE_*` any that begins so.
     pub head: String,

@@ -6,7 +6,8 @@ use std::fmt::Write;
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::activity::Activity;
-use super::diagnosis::{Diagnosis, diagnose};
+use super::cause::Diagnosis;
+use super::diagnosis::diagnose;
 use super::event::{Event, What};
 use super::judge::{Facts, agents, name_of};
 use super::ledger::State;

@@ -44,6 +44,7 @@ struct File {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "a record of independent facts")]
 struct Row {
     head: String,
     name: Option<String>,
@@ -55,7 +56,7 @@ struct Row {
     only_to: Vec<String>,
     #[serde(default)]
     operator: bool,
-    reply: Due,
+    reply: Debt,
     #[serde(default)]
     answers: Vec<AnswerRow>,
     #[serde(default)]
@@ -71,7 +72,7 @@ struct Row {
 
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Due {
+enum Debt {
     Due,
     None,
     Never,
@@ -127,7 +128,7 @@ fn signal(row: Row, table: &Table) -> Result<Signal, String> {
     if table.signals.iter().any(|signal| signal.name == name) {
         return Err(format!("\"{name}\" is there already; give one of them a name of its own"));
     }
-    let is_due = row.reply == Due::Due;
+    let is_due = row.reply == Debt::Due;
     if is_due == row.answers.is_empty() {
         return Err(format!("{name}: answers are wanted where reply = \"due\", and nowhere else"));
     }
@@ -157,9 +158,9 @@ fn signal(row: Row, table: &Table) -> Result<Signal, String> {
         only_to: row.only_to,
         operator: row.operator,
         reply: match row.reply {
-            Due::Due => Reply::Due,
-            Due::None => Reply::None,
-            Due::Never => Reply::Never,
+            Debt::Due => Reply::Due,
+            Debt::None => Reply::None,
+            Debt::Never => Reply::Never,
         },
         within,
         log: row.log,

@@ -63,8 +63,8 @@ fn is_trace(line: &[u8]) -> bool {
 fn journal_line(line: &[u8]) -> Option<Item> {
     let event: Event = serde_json::from_slice(line).ok().or_else(|| {
         // A line that was torn runs into the next.
-        let starts = memchr::memmem::find_iter(line, b"{\"v\":").filter(|start| *start > 0);
-        starts.filter_map(|start| serde_json::from_slice(&line[start..]).ok()).next()
+        let mut starts = memchr::memmem::find_iter(line, b"{\"v\":").filter(|start| *start > 0);
+        starts.find_map(|start| serde_json::from_slice(&line[start..]).ok())
     })?;
     Some(Item { at: event.at, what: Happening::Event(Box::new(event)) })
 }

@@ -8,4 +8,5 @@ mod field;
 mod home;
 mod install;
 mod plugin;
+mod traces;
 mod world;
