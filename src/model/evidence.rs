@@ -11,6 +11,8 @@ use super::wording::{clock, plain};
 
 /// The longest list of names in one sentence.
 const MOST_NAMES: usize = 6;
+/// Waits of a circle that are named one by one.
+const MOST_LINKS: usize = 8;
 
 /// One wait on a line: who, for whom, what, since when.
 pub fn wait(graph: &Graph, view: &View<'_>, wait: &Wait) -> String {
@@ -31,7 +33,11 @@ pub fn sentence(graph: &Graph, view: &View<'_>, end: &End<'_>, cause: Cause, roo
     let (from, to, what) = (call(&wait.from), call(wait.debtor()), plain(wait.what(), 60));
     match cause {
         Cause::CircularWait => {
-            let mut names: Vec<String> = end.circle.iter().map(|wait| call(&wait.from)).collect();
+            let mut names: Vec<String> =
+                end.circle.iter().take(MOST_LINKS).map(|wait| call(&wait.from)).collect();
+            if end.circle.len() > MOST_LINKS {
+                names.push("…".to_owned());
+            }
             names.extend(end.circle.first().map(|wait| call(&wait.from)));
             format!("They wait for each other: {}; {} has owed longest.", names.join(" → "), call(root))
         }
@@ -187,7 +193,11 @@ pub fn turn(name: &str, node: &Node, _now: Millis) -> Option<String> {
 
 /// A circle, wait by wait.
 pub fn circle(graph: &Graph, view: &View<'_>, circle: &[&Wait]) -> Vec<String> {
-    circle.iter().map(|own| wait(graph, view, own)).collect()
+    let mut proof: Vec<String> = circle.iter().take(MOST_LINKS).map(|own| wait(graph, view, own)).collect();
+    if circle.len() > MOST_LINKS {
+        proof.push(format!("and {} more waits of the same circle", circle.len() - MOST_LINKS));
+    }
+    proof
 }
 
 /// An answer that came too early.

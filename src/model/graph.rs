@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::diagnosis::SAME_CALLS;
 use super::event::{Event, Spawn, What};
 use super::judge::LEAD;
 use super::moment::Millis;
@@ -156,6 +157,7 @@ impl Graph {
                 team.begin_turn(&name, event.at);
                 if !wake && let Some(node) = team.nodes.get_mut(&name) {
                     node.run = None;
+                    team.loops.remove(&format!("run {name}"));
                 }
             }
             What::AgentStart => {
@@ -272,6 +274,7 @@ impl Team {
     /// A new incarnation: what the old one waited for is over; what others wait for it for was asked of another.
     fn respawn(&mut self, name: &str, id: &str, at: Millis) {
         self.drop_waits_of(name);
+        self.loops.remove(&format!("run {name}"));
         let mut former = Vec::new();
         if let Some(old) = self.nodes.remove(name) {
             former = old.former;
@@ -345,6 +348,7 @@ impl Team {
         if tool == "ToolSearch" {
             return;
         }
+        self.loops.remove(&format!("run {name}"));
         let goes_on = node.run.as_ref().is_some_and(|run| run.hash == hash && run.tool == tool);
         match &mut node.run {
             Some(run) if goes_on => run.count += 1,
@@ -358,6 +362,9 @@ impl Team {
                     noted: false,
                 });
             }
+        }
+        if node.run.as_ref().is_some_and(|run| run.count >= SAME_CALLS && !run.noted) {
+            self.loops.insert(format!("run {name}"));
         }
     }
 

@@ -34,8 +34,13 @@ pub fn notes(facts: &Facts<'_>, now: Millis) -> (Vec<Note>, Option<Millis>) {
     let graph = &facts.ledger.graph;
     let mut found: Vec<Note> = Vec::new();
     let mut later: Vec<Millis> = Vec::new();
+    later.extend(graph.teams.values().filter_map(|team| team.next_note()));
+    if later.iter().all(|at| *at > now) {
+        return (found, later.into_iter().min());
+    }
+    later.clear();
     for view in views(facts, now) {
-        for wait in view.team.waits.values().filter(|wait| wait.duty == Duty::Due && !wait.noted) {
+        for wait in view.team.dues.iter().filter_map(|(_, key)| view.team.waits.get(key)) {
             match telling(graph, &view, wait, now) {
                 Telling::Never => {}
                 Telling::At(at) => later.push(at),
@@ -82,7 +87,7 @@ pub fn is_mute(facts: &Facts<'_>, verdict: &Verdict, policy: &Policy, now: Momen
 
 /// When the answer to a wait is overdue.
 pub fn due(graph: &Graph, wait: &Wait) -> Millis {
-    wait.due.unwrap_or_else(|| wait.since + millis(graph.rules().reply_after))
+    wait.due.unwrap_or_else(|| wait.since.saturating_add(millis(graph.rules().reply_after)))
 }
 
 /// When an overdue answer is to be told: now, later, or not as long as things stand as they do.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::activity::Activity;
 use super::event::What;
 use super::judge::{Held, Reason, Verdict, judge, person};
 use super::ledger::Ledger;
@@ -174,6 +175,11 @@ impl Pipeline {
     /// Takes note that the sessions' files were taken away: that none is left does not mean that they ended.
     pub fn forget_sessions(&mut self) {
         self.had_sessions = false;
+    }
+
+    /// Takes note of a sign of work that changes nothing else, so that its time is known.
+    pub fn glance(&mut self, activity: &Activity, ledger: &Ledger, now: Moment) {
+        self.memory.see(activity, ledger, now);
     }
 
     /// Judges a look.

@@ -78,7 +78,9 @@ pub fn rehearse(items: &[Item], policy: Policy, rules: Arc<Rules>) -> Vec<Line> 
     for group in items.chunk_by(|a, b| a.at == b.at) {
         run.advance(group[0].at);
         run.take(group);
-        run.look();
+        if !run.glance(group) {
+            run.look();
+        }
     }
     run.lines
 }
@@ -148,6 +150,35 @@ impl Rehearsal {
         for event in &events {
             self.happen(event);
         }
+    }
+
+    /// More work while work was seen anyway calls for no judgement: only its time is noted. Returns false where
+    /// there is more to it.
+    fn glance(&mut self, group: &[Item]) -> bool {
+        let is_work = |item: &Item| match &item.what {
+            Happening::Event(event) => {
+                event.is_work() && !matches!(&event.what, What::ToolStart { tool, .. } if is_question(tool))
+            }
+            _ => false,
+        };
+        let is_plain = self.shown == Some("active")
+            && self.flag.is_none()
+            && self.pending.is_none()
+            && self.ledger.api.is_none()
+            && group.iter().all(is_work)
+            && self.next.is_some_and(|next| next > self.now);
+        let now = self.moment();
+        let (Some(activity), Some(pipeline)) = (&self.activity, &mut self.pipeline) else { return false };
+        if !is_plain || activity.nudge_count > 0 {
+            return false;
+        }
+        let note = self.ledger.graph.teams.values().filter_map(|team| team.next_note()).min();
+        if note.is_some_and(|note| note <= self.now) {
+            return false;
+        }
+        pipeline.glance(activity, &self.ledger, now);
+        self.next = self.next.into_iter().chain(note).min();
+        true
     }
 
     fn stage_message(&mut self, text: String, number: u32, session: Option<String>, wakes: bool) {
@@ -307,6 +338,11 @@ fn held_by(cause: Cause, held: &Held) -> Diagnosis {
         words: format!("{proof}."),
         evidence: vec![proof],
     }
+}
+
+/// Tools that ask a person.
+fn is_question(tool: &str) -> bool {
+    matches!(tool, "AskUserQuestion" | "ExitPlanMode")
 }
 
 /// What holds an agent, as a cause.

@@ -28,6 +28,12 @@ pub struct Team {
     pub out: BTreeMap<String, BTreeSet<String>>,
     /// Keys of waits by who was asked.
     pub owed: BTreeMap<String, BTreeSet<String>>,
+    /// Waits by how soon they are given up if there are too many: the least certain first, then the oldest.
+    pub ages: BTreeSet<(Duty, Millis, String)>,
+    /// Waits of which the lead has not been told, by when they are overdue.
+    pub dues: BTreeSet<(Millis, String)>,
+    /// Keys of livelocks of which the lead has not been told.
+    pub loops: BTreeSet<String>,
     /// Keys of waits for the start of agents.
     pub starting: BTreeSet<String>,
     /// Who reviews whom.
@@ -84,6 +90,12 @@ impl Team {
             Some(node) => node.gone.is_none(),
             None => self.was_alive(rules, name),
         }
+    }
+
+    /// When there may next be something to tell the lead of; none = nothing is due to anybody.
+    pub fn next_note(&self) -> Option<Millis> {
+        let has_loop = !self.loops.is_empty();
+        if has_loop { Some(Millis::MIN) } else { self.dues.first().map(|(due, _)| *due) }
     }
 
     /// Names of all agents that are alive, the lead first.
@@ -233,12 +245,16 @@ impl Team {
                 wait.noted = before.noted;
             }
         }
-        if self.waits.len() >= MOST_WAITS {
-            let oldest = self.waits.iter().min_by_key(|(_, wait)| (wait.duty, wait.since));
-            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
-                self.close(&oldest);
-            }
+        self.close(&key);
+        if self.waits.len() >= MOST_WAITS
+            && let Some((_, _, oldest)) = self.ages.first().cloned()
+        {
+            self.close(&oldest);
         }
+        if let Some(due) = wait.due.filter(|_| !wait.noted) {
+            self.dues.insert((due, key.clone()));
+        }
+        self.ages.insert((wait.duty, wait.since, key.clone()));
         self.out.entry(wait.from.clone()).or_default().insert(key.clone());
         self.owed.entry(wait.to.clone()).or_default().insert(key.clone());
         self.waits.insert(key, wait);
@@ -247,6 +263,8 @@ impl Team {
     pub(super) fn close(&mut self, key: &str) -> Option<Wait> {
         let wait = self.waits.remove(key)?;
         self.starting.remove(key);
+        self.ages.remove(&(wait.duty, wait.since, key.to_owned()));
+        self.dues.remove(&(wait.due.unwrap_or_default(), key.to_owned()));
         for (index, name) in [(&mut self.out, &wait.from), (&mut self.owed, &wait.to)] {
             if let Some(keys) = index.get_mut(name) {
                 keys.remove(key);
@@ -276,6 +294,7 @@ impl Team {
             node.running.clear();
             node.run = None;
         }
+        self.loops.remove(&format!("run {name}"));
     }
 
     /// The agent goes on after asking, in the same turn.
@@ -304,7 +323,9 @@ impl Team {
             return;
         }
         let partner = std::mem::take(&mut node.partner);
-        self.fro.remove(&fro_key(name, &partner));
+        let key = fro_key(name, &partner);
+        self.fro.remove(&key);
+        self.loops.remove(&format!("heads {key}"));
         if let Some(other) = self.nodes.get_mut(&partner)
             && other.partner == name
         {
@@ -316,12 +337,14 @@ impl Team {
     pub(super) fn note(&mut self, key: &str) {
         if let Some(wait) = self.waits.get_mut(key) {
             wait.noted = true;
+            self.dues.remove(&(wait.due.unwrap_or_default(), key.to_owned()));
         }
         if let Some(name) = key.strip_prefix("run ")
             && let Some(run) = self.nodes.get_mut(name).and_then(|node| node.run.as_mut())
         {
             run.noted = true;
         }
+        self.loops.remove(key);
         if let Some(pair) = key.strip_prefix("heads ")
             && let Some(fro) = self.fro.get_mut(pair)
         {
@@ -330,7 +353,8 @@ impl Team {
     }
 
     pub(super) fn forget(&mut self) {
-        if self.nodes.len() <= MOST_AGENTS {
+        // Not at every new agent: a look at all of them costs as much as there are.
+        if self.nodes.len() <= MOST_AGENTS || !self.nodes.len().is_multiple_of(512) {
             return;
         }
         let idle = self.nodes.iter().filter(|(name, node)| {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::diagnosis::SAME_HEADS;
 use super::event::Message;
 use super::judge::LEAD;
 use super::moment::{Millis, millis};
@@ -50,7 +51,7 @@ impl Team {
         self.deliver(letter, duty);
         self.record(letter, duty, found);
         if let (Duty::Due, Some((table, row))) = (duty, found) {
-            self.open_due(letter, table, row);
+            self.open_due(rules, letter, table, row);
         }
         self.count_exchange(letter);
         if message.head == "shutdown_response" && message.approve == Some(true) && from != LEAD {
@@ -241,6 +242,7 @@ impl Team {
         }
         let Some(node) = self.nodes.get_mut(letter.to) else { return };
         node.run = None;
+        self.loops.remove(&format!("run {}", letter.to));
         if duty != Duty::Never {
             let (from, head) = (letter.from.to_owned(), letter.message.head.clone());
             node.mail = Some(Mail { from, head, at: letter.at });
@@ -268,7 +270,7 @@ impl Team {
         });
     }
 
-    fn open_due(&mut self, letter: Letter<'_>, table: &Table, row: &Signal) {
+    fn open_due(&mut self, rules: &Rules, letter: Letter<'_>, table: &Table, row: &Signal) {
         let Letter { from, to, message, at } = letter;
         let by_request = row.answers.iter().any(|answer| answer.same_request);
         let keys = row.answers.iter().flat_map(|answer| &answer.started);
@@ -288,7 +290,7 @@ impl Team {
             asked: at,
             seen_from: at,
             delivered: message.delivered,
-            due: row.within.map(|within| at + millis(within)),
+            due: Some(at + millis(row.within.unwrap_or(rules.reply_after))),
             operator: row.operator && message.operator,
             starts,
             ..Wait::default()
@@ -335,6 +337,7 @@ impl Team {
         let key = fro_key(from, to);
         if message.head.is_empty() || !message.delivered || !self.nodes.contains_key(to) {
             self.fro.remove(&key);
+            self.loops.remove(&format!("heads {key}"));
             return;
         }
         self.break_off(to, from);
@@ -343,14 +346,18 @@ impl Team {
                 partner.clone_into(&mut node.partner);
             }
         }
-        let fro = self.fro.entry(key).or_default();
+        let fro = self.fro.entry(key.clone()).or_default();
         let alternates = fro.last == to && (fro.next_head.is_empty() || fro.next_head == message.head);
         if !alternates {
             *fro = ToAndFro { since: at, ..ToAndFro::default() };
+            self.loops.remove(&format!("heads {key}"));
         }
         fro.count += 1;
         fro.next_head = std::mem::replace(&mut fro.last_head, message.head.clone());
         from.clone_into(&mut fro.last);
+        if fro.count >= SAME_HEADS && !fro.noted {
+            self.loops.insert(format!("heads {key}"));
+        }
     }
 }
 

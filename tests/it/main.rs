@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod contract;
+mod diagnosis;
 mod docs;
 mod doctor;
 mod field;
