@@ -20,15 +20,16 @@ use crate::system::program::{self, Origin};
 pub(super) const HELP: &str = "\
 Register the hooks in the client's settings file.
 
+Without --user that is .claude/settings.json of the project: of --root, or of the nearest folder from here upwards \
+that holds .kiln, .claude or .git. A project's file is often shared by version control, and the program's path is the \
+one on this machine: use --user where that does not suit.
+
 What is there stays as it is: other people's hooks, the order of keys, indentation, line ends, comments. Hooks of an \
 older installation are brought up to date where they stand. A second time changes nothing.
 
-Before the first change the file is copied to settings.json.watchdog-backup beside it (the file itself, if the name \
-is a link). A copy that is there already and differs is never overwritten; the new one is then called \
-settings.json.watchdog-backup.2, and so on. \"watchdog uninstall\" removes the copy when it is of no more use.
-
-A project's file is often shared by version control, and the program's path is the one on this machine: use --user \
-where that does not suit.";
+Before the first change the file is copied to settings.json.watchdog-backup beside it (beside the file that a link \
+leads to). An earlier copy that differs is never overwritten: the new one is settings.json.watchdog-backup.2, and so \
+on. \"watchdog uninstall\" removes the copy when it is of no more use.";
 
 /// How long a program may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -29,15 +29,20 @@ pub(super) fn start(place: &Place) -> anyhow::Result<ExitCode> {
 
 pub(super) fn stop(place: &Place) -> anyhow::Result<ExitCode> {
     let root = place.root()?;
-    let stopped = launch::stop(&root);
-    if root.tmp().is_dir() {
-        // While a session goes on the activity is its own.
-        if sessions::all(&root).iter().any(clients::may_live) {
-            transient::remove(&root, transient::Daemon::Ends)?;
-        } else {
-            transient::remove_all(&root, activity_file::hold(&root, PATIENCE).ok(), transient::Daemon::Ends)?;
-        }
+    if !root.tmp().is_dir() {
+        anstream::println!("No daemon was running.");
+        return Ok(ExitCode::SUCCESS);
     }
+    // Until the files are gone nobody may start another, or its files would go with them.
+    let starts = launch::hold_starts(&root)?;
+    let stopped = launch::stop(&root);
+    // While a session goes on the activity is its own.
+    if sessions::all(&root).iter().any(clients::may_live) {
+        transient::remove(&root, transient::Daemon::Ends)?;
+    } else {
+        transient::remove_all(&root, activity_file::hold(&root, PATIENCE).ok(), transient::Daemon::Ends)?;
+    }
+    drop(starts);
     anstream::println!("{}", if stopped { "The daemon was stopped." } else { "No daemon was running." });
     Ok(ExitCode::SUCCESS)
 }

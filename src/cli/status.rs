@@ -20,9 +20,9 @@ use crate::model::ledger::{Ledger, State};
 use crate::model::moment::{Millis, Moment};
 use crate::model::nudge::Flag;
 use crate::model::policy::Policy;
-use crate::model::rule::Times;
+use crate::model::rule::{Times, nudges_so_far};
 use crate::model::sight::Sight;
-use crate::model::stall::{Memory, Seen};
+use crate::model::stall::{Memory, Seen, effective_stamp};
 use crate::model::wait::span;
 use crate::model::wording::{clock as stamp, plain};
 use crate::store::beacon::Beacon;
@@ -250,7 +250,10 @@ impl View {
 
     fn due(&self) -> String {
         let rule = &self.policy.rule;
-        let so_far = self.sight.activity.as_ref().map_or(0, |a| crate::model::rule::nudges_so_far(a, rule));
+        let so_far = self.sight.activity.as_ref().map_or(0, |activity| {
+            let stamp = effective_stamp(activity, &self.ledger).min(self.now.seconds());
+            nudges_so_far(&activity.by(stamp), rule)
+        });
         if so_far < rule.max_nudges {
             format!("nudge {} of {}", so_far + 1, rule.max_nudges)
         } else {

@@ -7,11 +7,12 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tracing::error;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 
-use crate::model::wording::clock;
+use crate::model::wording::{clock, plain};
 use crate::system;
 
 /// The log and the one before it hold at most this much together.
@@ -28,6 +29,15 @@ pub enum Target {
 
 /// Starts logging. Call it after detaching.
 pub fn start(target: Target) {
+    // A defect of ours: nobody reads a detached daemon's standard error, and its words may hold foreign text.
+    std::panic::set_hook(Box::new(|panic| {
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let what = plain(text.unwrap_or_default(), 300);
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        error!(place, what, "panicked");
+    }));
     let Target::File(path) = target else {
         tracing_subscriber::fmt()
             .with_writer(io::stderr)

@@ -132,6 +132,7 @@ impl Post {
     /// An event told of a change.
     pub fn hear(&mut self) {
         self.heard = true;
+        self.unheard = 0;
     }
 
     /// Tells whether several looks in a row found changes of which no event told.

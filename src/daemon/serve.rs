@@ -140,6 +140,10 @@ impl Daemon {
     /// thread died, or the file system sends nothing): it is made anew once, and from then on the tick serves.
     fn mind_the_watch(&mut self, place: usize) {
         self.watch.refresh(&self.roots);
+        if self.watch.is_dead() {
+            self.watch.renew(&self.roots, &self.hints);
+            warn!("the thread that watches for file events had died and was made anew");
+        }
         let unheard = self.posts[place].as_ref().is_some_and(Post::is_unheard);
         if unheard && self.watch.words(place) == "inotify" {
             self.watch.renew(&self.roots, &self.hints);

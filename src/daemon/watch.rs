@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -35,6 +36,7 @@ pub struct Watch {
     fault: Option<String>,
     /// Roots in which changes were found of which no event told.
     deaf: BTreeSet<usize>,
+    is_dead: bool,
 }
 
 /// Device, number and birth: a folder that is made again often gets the number of the old one.
@@ -76,15 +78,19 @@ impl Watch {
             if self.folders.get(&folder) == Some(&id) {
                 continue;
             }
-            watcher.unwatch(&folder).ok();
-            match watcher.watch(&folder, RecursiveMode::NonRecursive) {
-                Ok(()) => {
+            let watched = guarded(|| {
+                watcher.unwatch(&folder).ok();
+                watcher.watch(&folder, RecursiveMode::NonRecursive)
+            });
+            match watched {
+                Some(Ok(())) => {
                     self.folders.insert(folder, id);
                 }
-                Err(error) => {
+                Some(Err(error)) => {
                     self.folders.remove(&folder);
                     self.fault = Some(explain(&error));
                 }
+                None => self.is_dead = true,
             }
         }
     }
@@ -115,8 +121,26 @@ impl Watch {
     /// Makes the watcher anew.
     pub fn renew(&mut self, roots: &[Root], hints: &UnboundedSender<Hint>) {
         let deaf = std::mem::take(&mut self.deaf);
-        *self = Self { deaf, ..Self::new(roots, hints) };
+        *self = Self::new(roots, hints);
+        self.deaf = deaf;
     }
+
+    /// Tells whether the watcher's thread was found dead.
+    pub fn is_dead(&self) -> bool {
+        self.is_dead
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let watcher = self.watcher.take();
+        guarded(move || drop(watcher));
+    }
+}
+
+/// The watcher panics if its own thread has died; that must not end the daemon. None = it did.
+fn guarded<T>(call: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(call)).ok()
 }
 
 fn hint(event: notify::Result<Event>, places: &HashMap<PathBuf, usize>) -> Option<Hint> {

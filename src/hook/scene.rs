@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::model::event::{Event, What};
 use crate::model::moment::Moment;
@@ -12,8 +13,11 @@ use crate::protocol::translate::{self, Client};
 use crate::store::config::Layers;
 use crate::store::root::Root;
 use crate::store::sessions::{self, Asker, Session};
-use crate::store::{journal, state_file};
+use crate::store::{activity_file, journal, state_file};
 use crate::system::{clock, process};
+
+/// How long a registration waits for the lock; the next event will try again.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// What a hook stands in.
 pub(super) struct Scene {
@@ -86,8 +90,12 @@ impl Scene {
             source: source.to_owned(),
             since: self.now.wall,
         };
-        self.note_fault(self.root.prepare().and_then(|()| sessions::store(&self.root, &session)));
-        self.retire_earlier(&session);
+        // Hooks come in crowds, and the file belongs to whoever holds the lock. Somebody else may have been faster.
+        let held = activity_file::hold(&self.root, MOMENT);
+        if self.payload.event == "SessionStart" || !sessions::is_there(&self.root, id) {
+            self.note_fault(held.and_then(|_held| sessions::store(&self.root, &session)));
+            self.retire_earlier(&session);
+        }
         true
     }
 

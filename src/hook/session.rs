@@ -67,5 +67,10 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
         return Ok(());
     }
     let daemon = if stays { transient::Daemon::Stays } else { transient::Daemon::Ends };
-    transient::remove_all(&scene.root, activity_file::hold(&scene.root, HURRY).ok(), daemon)
+    let held = activity_file::hold(&scene.root, HURRY).ok();
+    // A session that has begun meanwhile has registered under this lock: the files are its own.
+    if sessions::all(&scene.root).iter().any(clients::may_live) {
+        return Ok(());
+    }
+    transient::remove_all(&scene.root, held, daemon)
 }

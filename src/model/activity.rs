@@ -1,5 +1,6 @@
 //! The last sign of work, as `activity.json` carries it between all readers and writers of the Kiln protocol.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -26,6 +27,19 @@ pub struct Activity {
 }
 
 impl Activity {
+    /// Tells whether work that is seen now is the first since the last nudge. A chain of teammates going idle is one
+    /// sign of work, and goes on across a nudge; `is_unresumed` tells what the journal says.
+    pub fn is_resumed_by(&self, is_idle: bool, is_unresumed: impl FnOnce() -> bool) -> bool {
+        if self.last_nudge_ts <= 0 || self.nudge_count == 0 {
+            return false;
+        }
+        let in_chain = self.last_activity_source == "TeammateIdle";
+        if self.last_activity_ts <= self.last_nudge_ts {
+            return !(in_chain && is_idle);
+        }
+        in_chain && !is_idle && is_unresumed()
+    }
+
     /// Takes note of work at `now` (unix seconds).
     pub fn note_work(&mut self, source: &str, stage: &str, now: i64) {
         self.last_activity_ts = now;
@@ -36,6 +50,15 @@ impl Activity {
     /// Adds a teammate that began a turn at `now` (unix seconds).
     pub fn add_teammate(&mut self, name: &str, now: i64) {
         self.active_teammates.insert(name.to_owned(), Value::from(now));
+    }
+
+    /// Returns what this says if work was done until `latest` (unix seconds) and not after it. A clock that was set
+    /// back would otherwise read its own past as hours of work after a nudge.
+    pub fn by(&self, latest: i64) -> Cow<'_, Self> {
+        if self.last_activity_ts <= latest {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self { last_activity_ts: latest, ..self.clone() })
     }
 
     /// Ends the episode: nothing nudged, nothing counted.

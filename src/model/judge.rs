@@ -11,6 +11,7 @@ use super::ledger::{Agent, Ledger, State};
 use super::moment::{Millis, Moment, millis};
 use super::policy::Policy;
 use super::rule::{self, Answer, Times};
+use super::stall::effective_stamp;
 use super::wait::{Asked, Question};
 
 /// What is known of one root at one moment.
@@ -152,9 +153,10 @@ pub fn judge(facts: &Facts<'_>, policy: &Policy, now: Moment) -> Verdict {
         return quiet(Reason::Paused, Some(until));
     }
     let Some(activity) = facts.activity else { return quiet(Reason::Active, None) };
+    let activity = activity.by(effective_stamp(activity, facts.ledger).min(now.seconds()));
     // Stamps are whole seconds: what the rule says it will say at a whole second.
     let later = |more: Duration| Some((now.seconds() * 1000).saturating_add(millis(more)));
-    let (verdict, idle) = match rule::ask(activity, stage, facts.times, &policy.rule) {
+    let (verdict, idle) = match rule::ask(&activity, stage, facts.times, &policy.rule) {
         Answer::Exempt => {
             let phase = if rule::exempts(stage, &policy.rule) { stage } else { &activity.pipeline_phase };
             return quiet(Reason::ExemptPhase(phase.to_owned()), None);
@@ -163,7 +165,7 @@ pub fn judge(facts: &Facts<'_>, policy: &Policy, now: Moment) -> Verdict {
         Answer::Debounce(more) => return quiet(Reason::Debounce, later(more)),
         Answer::Nudge(n) => (Verdict::Nudge { n, idle: facts.times.idle }, facts.times.idle),
         Answer::Escalate => {
-            let nudges = rule::nudges_so_far(activity, &policy.rule);
+            let nudges = rule::nudges_so_far(&activity, &policy.rule);
             (Verdict::Escalate { nudges, idle: facts.times.idle }, facts.times.idle)
         }
     };

@@ -13,7 +13,7 @@ use super::overdue::{self, Note};
 use super::policy::{Mode, Policy};
 use super::rule::{Times, has_recovered};
 use super::sight::Sight;
-use super::stall::Memory;
+use super::stall::{Memory, effective_stamp};
 
 /// What a look calls for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -196,7 +196,7 @@ impl Pipeline {
         self.act_on_verdict(sight, now, &mut step);
         self.tell_person(sight, ledger, now, &mut step);
         self.tell_lead(sight, ledger, now, &mut step);
-        self.end_episode(sight, &mut step);
+        self.end_episode(sight, ledger, now, &mut step);
         self.watch_sessions(sight, now, &mut step);
         self.watch_pipeline(sight, &mut step);
         if let Verdict::Quiet { until: Some(until), .. } = &step.verdict {
@@ -301,10 +301,11 @@ impl Pipeline {
         }
     }
 
-    fn end_episode(&self, sight: &Sight, step: &mut Step) {
+    fn end_episode(&self, sight: &Sight, ledger: &Ledger, now: Moment, step: &mut Step) {
         let Some(activity) = &sight.activity else { return };
+        let activity = activity.by(effective_stamp(activity, ledger).min(now.seconds()));
         match sight.flag {
-            None if activity.nudge_count > 0 && has_recovered(activity, &self.policy.rule) => {
+            None if activity.nudge_count > 0 && has_recovered(&activity, &self.policy.rule) => {
                 step.effects.push(Effect::CloseEpisode);
             }
             Some(flagged) if flagged > 0 => {

@@ -49,7 +49,7 @@ impl Memory {
 }
 
 /// Returns the stamp of the last activity, unix seconds. A chain of teammates going idle counts once.
-fn effective_stamp(activity: &Activity, ledger: &Ledger) -> i64 {
+pub fn effective_stamp(activity: &Activity, ledger: &Ledger) -> i64 {
     match ledger.idle_since {
         Some(first) if activity.last_activity_source == "TeammateIdle" => {
             activity.last_activity_ts.min(first.div_euclid(1000))

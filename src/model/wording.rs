@@ -332,10 +332,12 @@ fn is_key(part: &str) -> bool {
 fn is_random(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
+    // Ids of agents end in sixteen hexadecimal digits.
     let is_mixed = |part: &str| {
         part.len() >= 16
             && part.bytes().any(|byte| byte.is_ascii_digit())
             && part.bytes().any(|byte| byte.is_ascii_alphabetic())
+            && (part.len() >= 20 || part.bytes().any(|byte| !byte.is_ascii_hexdigit()))
     };
     word.len() >= 32
         && digits >= 6

@@ -1,8 +1,11 @@
 //! `activity.json`: seven fields that shell scripts, other tools and we read and write side by side.
 //!
 //! Every form that has a meaning is taken at its meaning; what has none is left out and named as a fault. Foreign
-//! fields survive. See `docs/files.md`.
+//! fields survive, and so does what stands before the place where a file is broken. See `docs/files.md`.
 
+use std::fmt;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::stamp;
@@ -13,8 +16,8 @@ use crate::model::activity::Activity;
 pub struct Read {
     /// What could be read; fields that could not are at their defaults.
     pub activity: Activity,
-    /// `last_activity_ts` was there and had a meaning. If not, or if it is zero, the file's own modification time
-    /// counts: the file is there because somebody saw something.
+    /// `last_activity_ts` was there and had a meaning. If not, or if the file is broken, its own modification time
+    /// counts: half a file may lack the nudges that were staged since.
     pub has_stamp: bool,
     /// What was wrong, in words; empty = nothing.
     pub faults: Vec<String>,
@@ -33,10 +36,11 @@ const FIELDS: [&str; 7] = [
 /// Reads the file's bytes.
 pub fn read(bytes: &[u8]) -> Read {
     let mut faults = Vec::new();
-    let Some(mut fields) = object(bytes, &mut faults) else { return Read { faults, ..Read::default() } };
+    let mut fields = Map::new();
+    let is_whole = collect(bytes, &mut fields, &mut faults);
     let mut take = |name: &str| fields.shift_remove(name);
     let stamp = take(FIELDS[0]).as_ref().and_then(stamp::read);
-    if stamp.is_none() {
+    if is_whole && stamp.is_none() {
         faults.push("last_activity_ts is missing or has no meaning".to_owned());
     }
     let activity = Activity {
@@ -51,7 +55,8 @@ pub fn read(bytes: &[u8]) -> Read {
         pipeline_phase: text(take(FIELDS[6])),
         foreign: fields,
     };
-    Read { activity, has_stamp: stamp.is_some_and(|stamp| stamp > 0), faults }
+    // Zero is what we write ourselves before work was ever seen.
+    Read { has_stamp: is_whole && stamp.is_some_and(|stamp| stamp > 0), activity, faults }
 }
 
 /// Writes the file's bytes: the seven fields in the seeds' order, then what belongs to others.
@@ -79,29 +84,49 @@ pub fn write(activity: &Activity) -> Vec<u8> {
     bytes
 }
 
-/// Finds the object: behind a byte-order mark, in UTF-16, before trailing garbage.
-fn object(bytes: &[u8], faults: &mut Vec<String>) -> Option<Map<String, Value>> {
+/// Collects the fields of the object: behind a byte-order mark, in UTF-16, before trailing garbage, up to the place
+/// where it is broken. Returns whether it is whole.
+fn collect(bytes: &[u8], fields: &mut Map<String, Value>, faults: &mut Vec<String>) -> bool {
     let text = decode(bytes);
-    let mut values =
-        serde_json::Deserializer::from_str(text.trim_matches(['\u{feff}', '\0'])).into_iter::<Value>();
-    let found = match values.next() {
-        Some(Ok(Value::Object(fields))) => Some(fields),
-        Some(Ok(_)) => None,
-        Some(Err(error)) => {
-            faults.push(format!("not JSON: {error}"));
-            return None;
-        }
-        None => {
-            faults.push("empty".to_owned());
-            return None;
-        }
-    };
-    if found.is_none() {
-        faults.push("not a JSON object".to_owned());
-    } else if values.next().is_some() {
+    let text = text.trim_matches(['\u{feff}', '\0']).trim();
+    if text.is_empty() {
+        faults.push("empty".to_owned());
+        return false;
+    }
+    let mut parser = serde_json::Deserializer::from_str(text);
+    if let Err(error) = parser.deserialize_any(Collect(fields)) {
+        let is_other = error.is_data();
+        faults.push(if is_other { "not a JSON object".to_owned() } else { format!("not JSON: {error}") });
+        return false;
+    }
+    if parser.end().is_err() {
         faults.push("text after the JSON object".to_owned());
     }
-    found
+    true
+}
+
+/// Keeps the members of an object as they come. The one that a broken place follows is not kept: its value may be
+/// cut.
+struct Collect<'a>(&'a mut Map<String, Value>);
+
+impl<'de> Visitor<'de> for Collect<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut last: Option<(String, Value)> = None;
+        loop {
+            let key = map.next_key::<String>()?;
+            if let Some((key, value)) = last {
+                self.0.insert(key, value);
+            }
+            let Some(key) = key else { return Ok(()) };
+            last = Some((key, map.next_value()?));
+        }
+    }
 }
 
 /// Decodes UTF-8 or, as some shells redirect, UTF-16 with a byte-order mark.
@@ -148,3 +173,6 @@ pub fn whole(value: &Value) -> Option<u64> {
     };
     (number.is_finite() && (0.0..1e15).contains(&number)).then_some(number as u64)
 }
+
+#[cfg(test)]
+mod tests;

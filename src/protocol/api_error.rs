@@ -42,3 +42,6 @@ fn is_overloaded(text: &str) -> bool {
     lower.contains("overloaded")
         || lower.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == "529")
 }
+
+#[cfg(test)]
+mod tests;

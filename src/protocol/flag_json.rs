@@ -59,3 +59,6 @@ pub fn write(flag: &Flag) -> Vec<u8> {
     bytes.push(b'\n');
     bytes
 }
+
+#[cfg(test)]
+mod tests;

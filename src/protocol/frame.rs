@@ -185,3 +185,6 @@ impl Frame {
         self.complete = self.depth == 0;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -79,3 +79,6 @@ pub fn registrations(program: &str, bridge: Option<Duration>) -> Vec<Registratio
     };
     TABLE.iter().map(registration).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -102,7 +102,11 @@ pub fn head(text: &str) -> Option<String> {
         .find(|c: char| !(c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_'))
         .unwrap_or(text.len());
     let (word, rest) = text.split_at(end);
-    let ends =
-        rest.is_empty() || rest.trim_start_matches(['*', '`']).starts_with(':') || rest.starts_with('\n');
+    let ends = rest.is_empty()
+        || rest.trim_start_matches(['*', '`']).starts_with(':')
+        || rest.starts_with(['\n', '\r']);
     (ends && word.len() >= 3 && word.starts_with(|c: char| c.is_ascii_uppercase())).then(|| word.to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,3 +46,6 @@ pub fn first_value(bytes: &[u8]) -> Option<Value> {
     let text = decode(bytes);
     serde_json::Deserializer::from_str(text.trim_matches(['\u{feff}', '\0'])).into_iter().next()?.ok()
 }
+
+#[cfg(test)]
+mod tests;

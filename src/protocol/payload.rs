@@ -76,10 +76,11 @@ impl Payload {
         }
     }
 
-    /// The call's own time limit, milliseconds.
+    /// The call's own time limit, milliseconds. A limit of more than a day is none.
     pub fn timeout_ms(&self) -> Option<u64> {
+        const DAY: f64 = 86_400_000.0;
         let number = self.fields.get("tool_input").get("timeout").number()?;
-        (number.is_finite() && number > 0.0).then_some(number.min(1e12) as u64)
+        (number > 0.0 && number <= DAY).then_some(number as u64)
     }
 
     /// Short hash of tool and input: equal calls have equal hashes.
@@ -150,3 +151,6 @@ impl Payload {
 pub fn bare(name: &str) -> &str {
     name.trim().strip_prefix("kiln:").unwrap_or(name.trim())
 }
+
+#[cfg(test)]
+mod tests;

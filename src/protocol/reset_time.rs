@@ -9,9 +9,7 @@ use crate::model::moment::Millis;
 /// Finds a reset time in a text that was seen at `at`. A clock time is the next one of that name.
 pub fn find(text: &str, at: Millis) -> Option<Millis> {
     let words: Vec<&str> = text
-        .split(|c: char| {
-            c.is_whitespace() || matches!(c, '"' | '\'' | '(' | ')' | ',' | ';' | '|' | '[' | ']')
-        })
+        .split(|c: char| c.is_whitespace() || "\"'()[]{}<>,;|=".contains(c))
         .map(|word| word.trim_end_matches(['.', ':']))
         .filter(|word| !word.is_empty())
         .collect();

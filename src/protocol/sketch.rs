@@ -1,6 +1,6 @@
 //! A bounded, tolerant reading of any JSON: enough structure to find the fields we know, and nothing that a large
 //! or hostile document could grow. Duplicate keys: the last wins. Depth and width beyond the bounds are walked
-//! over, not stored; their text still counts in the digest.
+//! over, not stored, and do not count in the digest.
 
 use std::fmt;
 use std::hash::Hasher;
@@ -32,12 +32,50 @@ pub enum Sketch {
 /// Reads one JSON value.
 ///
 /// # Errors
-/// The text is not JSON. Depth is no error.
+/// The text is not JSON. Depth is no error, nor is half a surrogate pair or a byte that is not UTF-8 in a string: a
+/// client that cuts a tool's output at some length writes such halves.
 pub fn read(bytes: &[u8]) -> serde_json::Result<Sketch> {
+    strict(bytes).or_else(|error| match mended(bytes) {
+        Some(mended) => strict(&mended),
+        None => Err(error),
+    })
+}
+
+fn strict(bytes: &[u8]) -> serde_json::Result<Sketch> {
     let mut parser = serde_json::Deserializer::from_slice(bytes);
     let sketch = Level(0).deserialize(&mut parser)?;
     parser.end()?;
     Ok(sketch)
+}
+
+/// Replaces halves of surrogate pairs and bytes that are not UTF-8 by the replacement character. None = there are
+/// none.
+fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_ref();
+    while let Some(place) = memchr::memchr(b'\\', rest.as_bytes()) {
+        let (plain, escape) = rest.split_at(place);
+        out.push_str(plain);
+        let first = unit(escape);
+        let length = match first {
+            Some(0xd800..=0xdbff) if matches!(unit(&escape[6..]), Some(0xdc00..=0xdfff)) => 12,
+            Some(_) => 6,
+            // A backslash and the character behind it, whatever that is.
+            None => 1 + escape[1..].chars().next().map_or(0, char::len_utf8),
+        };
+        let is_half = length == 6 && matches!(first, Some(0xd800..=0xdfff));
+        out.push_str(if is_half { "\u{fffd}" } else { &escape[..length] });
+        rest = &escape[length..];
+    }
+    out.push_str(rest);
+    (out.as_bytes() != bytes).then(|| out.into_bytes())
+}
+
+/// Reads an escape of the form `\uXXXX` at the beginning of a text.
+fn unit(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
 }
 
 static NOTHING: Sketch = Sketch::Nothing;
@@ -96,18 +134,36 @@ impl Sketch {
         match self {
             Self::Nothing => hasher.write_u8(0),
             Self::Bool(value) => hasher.write(&[1, u8::from(*value)]),
-            Self::Number(value) => hasher.write_u64(value.to_bits()),
-            Self::Text(text) => hasher.write(text.as_bytes()),
-            Self::List(list) => list.iter().for_each(|value| value.digest(hasher)),
+            Self::Number(value) => {
+                hasher.write_u8(2);
+                hasher.write_u64(value.to_bits());
+            }
+            Self::Text(text) => {
+                hasher.write_u8(3);
+                digest_text(text, hasher);
+            }
+            Self::List(list) => {
+                hasher.write_u8(4);
+                for value in list {
+                    value.digest(hasher);
+                }
+            }
             Self::Object(members) => {
+                hasher.write_u8(5);
                 for (key, value) in members {
-                    hasher.write(key.as_bytes());
+                    digest_text(key, hasher);
                     value.digest(hasher);
                 }
             }
         }
         hasher.write_u8(0xff);
     }
+}
+
+/// The end is marked by a byte that no text holds, or one text could begin where another ends.
+fn digest_text(text: &str, hasher: &mut impl Hasher) {
+    hasher.write(text.as_bytes());
+    hasher.write_u8(0xff);
 }
 
 /// Reads a value at some depth.
@@ -178,3 +234,6 @@ impl<'de> Visitor<'de> for Level {
         Ok(Sketch::Object(members))
     }
 }
+
+#[cfg(test)]
+mod tests;

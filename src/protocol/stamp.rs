@@ -19,15 +19,19 @@ pub fn read(value: &Value) -> Option<Millis> {
     }
 }
 
-/// Reads ISO 8601, with or without a zone; without one it is UTC.
+/// Reads ISO 8601, with or without a zone; without one it is UTC. What lies before 1970 has no meaning.
 pub fn iso(text: &str) -> Option<Millis> {
     let text = text.trim();
-    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        return Some(time.timestamp_millis());
-    }
-    ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f%z"].iter().find_map(|format| {
-        NaiveDateTime::parse_from_str(text, format).ok().map(|time| time.and_utc().timestamp_millis())
-    })
+    let zoned = DateTime::parse_from_rfc3339(text)
+        .or_else(|_| DateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f%z"))
+        .map(|time| time.timestamp_millis());
+    let bare = || {
+        ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"]
+            .iter()
+            .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
+            .map(|time| time.and_utc().timestamp_millis())
+    };
+    zoned.ok().or_else(bare).filter(|millis| *millis >= 0)
 }
 
 /// Takes a number at the unit that puts it into this age: seconds up to the year 5138, then milli-, micro- and
@@ -47,3 +51,6 @@ fn by_size(number: f64) -> Option<Millis> {
     // u64::MAX and its like are fillers, not nanoseconds.
     (number < 1e19).then_some(millis as Millis)
 }
+
+#[cfg(test)]
+mod tests;

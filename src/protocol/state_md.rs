@@ -23,3 +23,6 @@ fn stage_of(line: &str) -> Option<String> {
     let word = value.split_whitespace().next()?.trim_matches(['*', '_', '`', '"', '\'']);
     Some(word.to_ascii_lowercase()).filter(|word| !word.is_empty())
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use super::api_error;
 use super::payload::Payload;
 use crate::model::event::{Event, Message, Spawn, What};
 use crate::model::moment::Millis;
-use crate::model::wording::plain;
+use crate::model::wording::{one_line, plain};
 
 /// The longest name, id or word that is taken over from a payload.
 const LONGEST: usize = 200;
@@ -24,19 +24,19 @@ pub fn event(payload: &Payload, client: Client<'_>, at: Millis) -> Event {
     // An agent without an id is told from the lead by its name.
     let agent = match payload.agent() {
         "" => name.clone(),
-        id => bounded(id),
+        agent => id(agent),
     };
     let what = what(payload, client, at);
     let is_end = matches!(what, What::AgentStop | What::TurnEnd);
     let is_done = matches!(what, What::ToolEnd { failed: false, .. });
     Event {
-        session: bounded(payload.session()),
+        session: id(payload.session()),
         agent,
         name,
         heads: if is_end { payload.heads() } else { Vec::new() },
         spawn: payload.spawn().filter(|_| is_done).map(|spawn| Spawn {
             name: bounded(&spawn.name),
-            id: bounded(&spawn.id),
+            id: id(&spawn.id),
             kind: bounded(&spawn.kind),
             ..spawn
         }),
@@ -47,7 +47,7 @@ pub fn event(payload: &Payload, client: Client<'_>, at: Millis) -> Event {
 
 fn what(payload: &Payload, client: Client<'_>, at: Millis) -> What {
     let word = |name: &str| bounded(payload.field(name));
-    let id = || bounded(payload.field("tool_use_id"));
+    let call = || id(payload.field("tool_use_id"));
     match payload.event.as_str() {
         "SessionStart" => {
             What::SessionStart { source: word("source"), pid: client.pid, entry: client.entry.to_owned() }
@@ -56,7 +56,7 @@ fn what(payload: &Payload, client: Client<'_>, at: Millis) -> What {
         "UserPromptSubmit" => What::Prompt { wake: payload.is_own_wake() },
         "PreToolUse" => What::ToolStart {
             tool: bounded(payload.tool()),
-            id: id(),
+            id: call(),
             timeout_ms: payload.timeout_ms(),
             hash: payload.call_hash(),
         },
@@ -65,12 +65,12 @@ fn what(payload: &Payload, client: Client<'_>, at: Millis) -> What {
             let message = payload.message().filter(|_| !failed).map(|message| Message {
                 to: bounded(&message.to),
                 head: bounded(&message.head),
-                request_id: bounded(&message.request_id),
+                request_id: id(&message.request_id),
                 sender: bounded(&message.sender),
                 names: message.names.iter().map(|(key, name)| (bounded(key), bounded(name))).collect(),
                 ..message
             });
-            What::ToolEnd { tool: bounded(payload.tool()), id: id(), failed, message }
+            What::ToolEnd { tool: bounded(payload.tool()), id: call(), failed, message }
         }
         "SubagentStart" => What::AgentStart,
         "SubagentStop" => What::AgentStop,
@@ -104,7 +104,15 @@ pub fn failure_text(payload: &Payload) -> &str {
         .unwrap_or_default()
 }
 
-/// Names, ids and words only: bounded, on one line, nothing that looks like a secret.
+/// An id tells one thing from another, so it is never masked: many look like keys, and would all be the same then.
+fn id(text: &str) -> String {
+    one_line(text, LONGEST)
+}
+
+/// Names and words only: bounded, on one line, nothing that looks like a secret.
 fn bounded(text: &str) -> String {
     plain(text, LONGEST)
 }
+
+#[cfg(test)]
+mod tests;

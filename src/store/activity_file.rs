@@ -70,6 +70,11 @@ pub fn add_unstored(root: &Root, activity: &mut Activity) -> bool {
     later
 }
 
+/// Removes the mark: whose work it was is gone with its session.
+pub fn forget_unstored(root: &Root) {
+    fs::remove_file(unstored(root)).ok();
+}
+
 fn unstored(root: &Root) -> PathBuf {
     root.in_own("unstored")
 }
@@ -101,20 +106,31 @@ fn read(root: &Root) -> Option<Loaded> {
     Some(Loaded { activity, faults: read.faults.into_iter().chain(fault).collect() })
 }
 
-/// Takes the lock, waiting for at most `patience`.
+/// A crowd that takes its turns is waited for this many times longer than one holder who does not move.
+const TURNS: u32 = 3;
+
+/// Takes the lock, waiting for at most `patience` on a holder who does not move. While others take their turns, as
+/// hundreds of hooks at once do, it is worth waiting longer: a turn that is given up is an update that is lost.
 ///
 /// # Errors
 /// The folders are not ours, or somebody else holds the lock.
 pub fn hold(root: &Root, patience: Duration) -> Result<Held<'_>, FileError> {
     root.prepare()?;
     let path = root.in_tmp("activity.lock");
-    match lock::acquire(&path, patience)? {
-        Some(lock) => Ok(Held { root, _lock: lock }),
-        None => Err(FileError::of("lock", &path)(io::Error::new(
-            io::ErrorKind::TimedOut,
-            "another process holds it; if it is stopped, continue or end it",
-        ))),
+    let written = || fs::symlink_metadata(root.activity()).map(|meta| (meta.ino(), meta.mtime_nsec())).ok();
+    let mut before = written();
+    for _ in 0..TURNS {
+        if let Some(lock) = lock::acquire(&path, patience)? {
+            return Ok(Held { root, _lock: lock });
+        }
+        let now = written();
+        if now == before {
+            break;
+        }
+        before = now;
     }
+    let words = "another process holds it; if it is stopped, continue or end it";
+    Err(FileError::of("lock", &path)(io::Error::new(io::ErrorKind::TimedOut, words)))
 }
 
 impl Held<'_> {
@@ -154,3 +170,6 @@ impl Held<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

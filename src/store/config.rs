@@ -110,24 +110,22 @@ impl Config {
         })?;
         let mut alerts = Vec::new();
         for (section, body) in parsed.get_ref() {
-            let at = place(line_of(section.span().start));
+            let (name, at) = (section.get_ref().as_ref(), place(line_of(section.span().start)));
             match body.get_ref() {
-                DeValue::Array(list) if section.get_ref() == "alert" => {
+                DeValue::Array(list) if name == "alert" => {
                     for entry in list {
-                        let at = place(line_of(entry.span().start));
-                        alerts.push(
-                            alert(&own(entry.get_ref())).map_err(|fault| ConfigError { place: at, fault })?,
-                        );
+                        let place = place(line_of(entry.span().start));
+                        let alert = alert(&own(entry.get_ref()));
+                        alerts.push(alert.map_err(|fault| ConfigError { place, fault })?);
                     }
                 }
-                DeValue::Table(keys) => {
+                DeValue::Table(keys) if name != "alert" && (SECTIONS.contains(&name) || !keys.is_empty()) => {
                     for (key, value) in keys {
-                        let name = format!("{}.{}", section.get_ref(), key.get_ref());
-                        let at = place(line_of(key.span().start));
-                        self.set(&name, &own(value.get_ref()), &at)?;
+                        let place = place(line_of(key.span().start));
+                        self.set(&format!("{name}.{}", key.get_ref()), &own(value.get_ref()), &place)?;
                     }
                 }
-                _ => return Err(unknown(section.get_ref(), &at)),
+                body => return Err(no_section(name, body, at)),
             }
         }
         if !alerts.is_empty() {
@@ -206,7 +204,7 @@ fn alert(value: &Value) -> Result<Alert, String> {
         let Some(value) = table.get(name) else { return Ok(None) };
         let words = value
             .as_array()
-            .map(|list| list.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect());
+            .and_then(|list| list.iter().map(|word| word.as_str().map(ToOwned::to_owned)).collect());
         words.map(Some).ok_or_else(|| format!("alert.{name}: a list of words is wanted"))
     };
     let on = list("on")?.unwrap_or_else(|| OCCASIONS.iter().map(ToString::to_string).collect());
@@ -219,7 +217,9 @@ fn alert(value: &Value) -> Result<Alert, String> {
     let words = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
     let run = match (list("run")?, table.get("webhook"), table.get("desktop")) {
         (Some(run), None, None) if !run.is_empty() => run,
-        (None, Some(Value::String(url)), None) if url.starts_with("http") => {
+        (None, Some(Value::String(url)), None)
+            if url.starts_with("http://") || url.starts_with("https://") =>
+        {
             let mut run = words(&[
                 "curl",
                 "-fsS",
@@ -244,6 +244,23 @@ fn alert(value: &Value) -> Result<Alert, String> {
         }
     };
     Ok(Alert { on, run })
+}
+
+/// What stands at the top level of a file and is neither a section of ours nor `[[alert]]`.
+fn no_section(name: &str, body: &DeValue<'_>, place: String) -> ConfigError {
+    let fault = match body {
+        DeValue::Table(_) if name == "alert" => {
+            "alerts are a list; write [[alert]] with two brackets".to_owned()
+        }
+        DeValue::Table(_) => {
+            format!("[{name}] is no section; there are [{}] and [[alert]]", SECTIONS.join("], ["))
+        }
+        DeValue::Array(_) if SECTIONS.contains(&name) => {
+            format!("{name} is no list; write [{name}] with one pair of brackets")
+        }
+        _ => return unknown(name, &place),
+    };
+    ConfigError { place, fault }
 }
 
 fn unknown(name: &str, place: &str) -> ConfigError {
@@ -271,3 +288,6 @@ fn own(value: &DeValue<'_>) -> Value {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests;

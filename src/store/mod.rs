@@ -21,3 +21,6 @@ pub mod signals;
 pub mod state_file;
 pub mod team_file;
 pub mod transient;
+
+#[cfg(test)]
+mod scratch;

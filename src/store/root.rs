@@ -131,3 +131,6 @@ impl Root {
         String::from_utf8_lossy(self.0.as_os_str().as_bytes()).escape_debug().to_string().replace("\\'", "'")
     }
 }
+
+#[cfg(test)]
+mod tests;

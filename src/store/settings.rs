@@ -242,3 +242,6 @@ fn show_words(words: &[String]) -> String {
     let list: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
     format!("[{}]", list.join(", "))
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,7 +35,9 @@ pub fn stage(root: &Root) -> Result<Option<String>, FileError> {
         Ok((&mut file as &mut File).take(most).read_to_end(bytes)? as u64 == most)
     };
     let long = more(&mut bytes, HEAD).map_err(FileError::of("read", &path))?;
-    let found = state_md::stage(&bytes);
+    // A line that goes on beyond what was read is read again, whole.
+    let lines = if long { memchr::memrchr(b'\n', &bytes).unwrap_or(0) } else { bytes.len() };
+    let found = state_md::stage(&bytes[..lines]);
     if found.is_some() || !long {
         return Ok(found);
     }
@@ -61,3 +63,6 @@ pub fn append(root: &Root, note: &str) -> Result<(), FileError> {
     }
     file.write_all(note.as_bytes()).map_err(FileError::of("append to", &path))
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,6 +41,10 @@ pub fn remove_all(root: &Root, held: Option<Held<'_>>, daemon: Daemon) -> Result
     let rest = remove(root, daemon);
     sessions::clear(root);
     super::file::remove(&root.activity())?;
+    super::activity_file::forget_unstored(root);
     drop(held);
     rest
 }
+
+#[cfg(test)]
+mod tests;

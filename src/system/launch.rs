@@ -1,6 +1,7 @@
 //! Starting and stopping a root's daemon from another process: one at a time, and only what is really ours.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -13,7 +14,7 @@ use super::process::{Identity, boot_id};
 use super::ready::READY;
 use crate::model::moment::{Moment, duration};
 use crate::store::beacon::{self, Beacon};
-use crate::store::file::{FileError, chain};
+use crate::store::file::{FileError, chain, obstacle};
 use crate::store::lock;
 use crate::store::root::Root;
 
@@ -21,6 +22,8 @@ use crate::store::root::Root;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long an older daemon may take to end before it is ended.
 const GOODBYE: Duration = Duration::from_secs(3);
+/// How long a daemon without a beacon is watched: one that starts or ends takes a moment.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// The environment that a daemon keeps; nothing else of its starter's, so no key and no token.
 const KEEP: [&str; 15] = [
@@ -46,7 +49,7 @@ const KEEP: [&str; 15] = [
 pub enum Daemon {
     /// Nobody holds the lock.
     None,
-    /// It lives and ticks. The beacon is missing only while it starts.
+    /// It lives and ticks. The beacon is missing only while it starts or ends.
     Running(Option<Box<Beacon>>),
     /// It holds the lock and has not ticked for too long.
     Stuck(Box<Beacon>),
@@ -123,26 +126,53 @@ pub fn ensure(root: &Root, now: Moment, flags: &[String]) -> Result<Started, Lau
     if is_fine(&look(root, now)) {
         return Ok(Started::Already);
     }
-    root.prepare()?;
-    let Some(_start) = lock::acquire(&root.in_own("start.lock"), PATIENCE)? else {
-        return Err(LaunchError::Busy);
-    };
+    let _start = hold_starts(root)?;
     // Somebody may have started one while we waited.
-    let found = look(root, now);
-    if is_fine(&found) {
+    let found = look_longer(root, now);
+    if is_fine(&found) || found == Daemon::Running(None) {
         return Ok(Started::Already);
     }
+    // Where nothing can be written a new one could not even begin: the old one is better than none.
+    if found != Daemon::None
+        && let Some(obstacle) = obstacle(&root.kiln())
+    {
+        return Err(LaunchError::Refused(obstacle));
+    }
     let replaced = retire(&found);
-    spawn(root, flags)?;
+    if let Err(error) = spawn(root, flags) {
+        // One may have been on its way, of a starter that was killed: it was faster, and it watches.
+        return if is_fine(&look(root, now)) { Ok(Started::Already) } else { Err(error) };
+    }
     Ok(if replaced { Started::Replaced } else { Started::New })
+}
+
+/// Takes the lock under which daemons are started and stopped, so that nobody does either meanwhile.
+///
+/// # Errors
+/// Somebody else has held it for too long.
+pub fn hold_starts(root: &Root) -> Result<File, LaunchError> {
+    root.prepare()?;
+    lock::acquire(&root.in_own("start.lock"), PATIENCE)?.ok_or(LaunchError::Busy)
+}
+
+/// Looks until it is clear what the daemon is like: one without a beacon is about to show it, or to end.
+fn look_longer(root: &Root, now: Moment) -> Daemon {
+    let step = Duration::from_millis(10);
+    let mut waited = Duration::ZERO;
+    loop {
+        match look(root, now) {
+            Daemon::Running(None) if waited < GRACE => std::thread::sleep(step),
+            found => return found,
+        }
+        waited += step;
+    }
 }
 
 /// A daemon that ticks and is not older than we are is left alone; so is a newer one, or two versions of the hooks
 /// would replace each other's daemon for ever, and one that a service manager keeps.
 fn is_fine(daemon: &Daemon) -> bool {
     match daemon {
-        Daemon::None | Daemon::Stuck(_) => false,
-        Daemon::Running(None) => true,
+        Daemon::None | Daemon::Stuck(_) | Daemon::Running(None) => false,
         Daemon::Running(Some(beacon)) => {
             beacon.stays || !is_older(&beacon.version, env!("CARGO_PKG_VERSION"))
         }
@@ -191,11 +221,15 @@ pub fn ask_to_end(root: &Root) -> Option<super::process::Handle> {
         return None;
     }
     let handle = identity(&beacon::load(root)?).open()?;
+    // Whoever looks from here on must not take it for one that goes on watching.
+    std::fs::remove_file(root.in_own("daemon.json")).ok();
     handle.signal(Signal::TERM).then_some(handle)
 }
 
 /// Stops a root's daemon: asks, waits, and ends one that does not answer. Returns whether there was one.
 pub fn stop(root: &Root) -> bool {
+    // One that is being started is one to be stopped.
+    let _start = lock::acquire(&root.in_own("start.lock"), PATIENCE);
     let Some(handle) = ask_to_end(root) else { return false };
     if !handle.wait(GOODBYE) {
         handle.signal(Signal::KILL);

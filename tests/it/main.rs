@@ -1,6 +1,8 @@
-//! The whole, by the real program: real processes, scratch folders.
+//! Integration tests: the real binary, real processes, scratch folders.
 #![allow(clippy::unwrap_used)]
 
+mod bridge;
+mod concurrency;
 mod contract;
 mod diagnosis;
 mod docs;
@@ -8,6 +10,10 @@ mod doctor;
 mod field;
 mod home;
 mod install;
+mod lifecycle;
 mod plugin;
+mod tidy;
+mod timed;
 mod traces;
+mod virtual_time;
 mod world;

@@ -47,6 +47,9 @@ pub(super) fn findings(places: &Places, policy: &Policy, everywhere: &Policy) ->
     }
     findings.push(registered(places, &read, policy, everywhere));
     findings.extend(programs(&read));
+    if plugin(&read).is_some() {
+        findings.push(plugin_program(&plugin_folders()));
+    }
     findings.extend(twice(&read));
     findings.push(switches(places, &read));
     findings
@@ -125,14 +128,32 @@ fn programs(read: &[Read]) -> Vec<Finding> {
             programs.entry(&entry.command).or_insert(file);
         }
     }
-    programs.into_iter().map(|(command, file)| program(command, file)).collect()
+    programs.into_iter().map(|(command, file)| program(command, &remedy(file, ""))).collect()
 }
 
-fn program(command: &str, file: &Read) -> Finding {
+/// Where the plugin's wrapper looks for the program, in its order.
+pub(super) fn plugin_folders() -> Vec<PathBuf> {
+    let home = std::env::var_os("HOME").unwrap_or_default();
+    let named = std::env::var_os("WATCHDOG_BIN").map(PathBuf::from);
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let usual = [Path::new(&home).join(".local/bin"), "/usr/local/bin".into(), "/usr/bin".into()];
+    named.into_iter().chain(std::env::split_paths(&search)).chain(usual).collect()
+}
+
+/// The program that the plugin runs. Without one it does nothing, and says nothing.
+pub(super) fn plugin_program(folders: &[PathBuf]) -> Finding {
+    let remedy = "put this program into ~/.local/bin, or name its folder in WATCHDOG_BIN";
+    match folders.iter().map(|folder| folder.join("watchdog")).find(|path| program::check(path).is_ok()) {
+        Some(path) => program(&shown(&path), remedy),
+        None => Finding::wrong("program", "the plugin finds no program and does nothing", remedy),
+    }
+}
+
+fn program(command: &str, remedy: &str) -> Finding {
     let name = "program";
     if command.contains('$') {
         let finding = format!("hooks run {command}, a path that only the client can tell");
-        return Finding::fair(name, finding, remedy(file, ""));
+        return Finding::fair(name, finding, remedy);
     }
     let origin = Origin::of_process().unwrap_or_default();
     let path = if command.contains('/') {
@@ -141,10 +162,10 @@ fn program(command: &str, file: &Read) -> Finding {
         program::find(Path::new(command), &origin.search)
     };
     let Some(path) = path else {
-        return Finding::wrong(name, format!("hooks run {command}, which is not in PATH"), remedy(file, ""));
+        return Finding::wrong(name, format!("hooks run {command}, which is not in PATH"), remedy);
     };
     if let Err(why) = program::check(&path) {
-        return Finding::wrong(name, format!("hooks cannot run {command}: {why}"), remedy(file, ""));
+        return Finding::wrong(name, format!("hooks cannot run {command}: {why}"), remedy);
     }
     if program::is_same(&path, &origin.running) {
         return Finding::good(name, format!("hooks run {command}, this program"));
@@ -157,9 +178,9 @@ fn program(command: &str, file: &Read) -> Finding {
         Ok(version) => {
             let version: String = version.chars().filter(|letter| !letter.is_control()).take(60).collect();
             let finding = format!("hooks run {command}, which is \"{version}\"; this is \"{own}\"");
-            Finding::wrong(name, finding, remedy(file, ""))
+            Finding::wrong(name, finding, remedy)
         }
-        Err(error) => Finding::wrong(name, format!("hooks cannot run {command}: {error}"), remedy(file, "")),
+        Err(error) => Finding::wrong(name, format!("hooks cannot run {command}: {error}"), remedy),
     }
 }
 

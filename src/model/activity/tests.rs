@@ -25,3 +25,11 @@ fn each_change_touches_its_own_fields() {
     assert_eq!((activity.last_nudge_ts, activity.nudge_count, activity.epoch), (0, 0, 9));
     assert_eq!(activity.last_activity_ts, 100);
 }
+
+#[test]
+fn work_counts_up_to_a_moment_and_not_after_it() {
+    let activity = Activity { last_activity_ts: 100, epoch: 9, ..Activity::default() };
+    assert_eq!(*activity.by(100), activity);
+    assert_eq!(*activity.by(200), activity);
+    assert_eq!(*activity.by(40), Activity { last_activity_ts: 40, ..activity.clone() });
+}

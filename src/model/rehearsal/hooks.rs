@@ -93,9 +93,8 @@ impl Rehearsal {
 
     fn work(&mut self, event: &Event) {
         let mut activity = self.activity.take().unwrap_or_default();
-        let resumes = activity.last_nudge_ts > 0
-            && activity.nudge_count > 0
-            && activity.last_activity_ts <= activity.last_nudge_ts;
+        let is_unresumed = || self.ledger.episode.as_ref().is_some_and(|episode| episode.resumed.is_none());
+        let resumes = activity.is_resumed_by(matches!(event.what, What::Idle { .. }), is_unresumed);
         let stage = self.stage.clone().unwrap_or_default();
         activity.note_work(&source(&event.what), &stage, event.at.div_euclid(1000));
         match &event.what {

@@ -207,6 +207,7 @@ fn words_paths_ids_and_names_stay_as_they_are() {
         "395f0e0f-a870-4f77-b1ce-f85aa15266c3.jsonl",
         "/home/dev/.claude/projects/395f0e0f-a870-4f77-b1ce-f85aa15266c3.jsonl",
         "asphinx-a2c92feb83dc957e",
+        "acritical-thinker-2-a2c92feb83dc957e",
         "member@team",
         "toolu_01A09q90qw90lq917835lq9",
         "2026-12-01T04:10:05.123456789+01:00",

@@ -256,7 +256,7 @@ fn f38_one_nudge_wakes_once_however_often_the_bridge_is_started() {
     let mut woken = Vec::new();
     for _ in 0..5 {
         let mut command = world.as_client("bridge", &world.client);
-        command.env("WATCHDOG_TEST_CLOCK", &world.clock);
+        command.env("WATCHDOG_TEST_CLOCK", world.clock());
         let payload = world.event("Stop", &json!({})).to_string();
         let bridge = crate::world::launch_with(command, payload.as_bytes());
         // Only the newest stays, so each either wakes, or is there and leaves when the next one comes.

@@ -138,3 +138,27 @@ fn what_is_registered_twice_is_named() {
     fs::remove_file(tree.path("project/.claude/settings.json")).unwrap();
     assert!(tree.client().starts_with("+ hooks: registered by the plugin watchdog@tools"));
 }
+
+#[test]
+fn the_program_of_a_plugin_is_looked_for_where_its_wrapper_looks() {
+    let tree = Tree::new();
+    let found = super::super::client::plugin_program(&[tree.path("none"), tree.path("bin")]);
+    assert_eq!(tree.shown(&[found]), "+ program: hooks run TREE/bin/watchdog, this program\n");
+    insta::assert_snapshot!(tree.shown(&[super::super::client::plugin_program(&[tree.path("none")])]), @"
+    ! program: the plugin finds no program and does nothing
+        put this program into ~/.local/bin, or name its folder in WATCHDOG_BIN
+    ");
+    let wrapper = include_str!("../../../../plugin/bin/run-watchdog");
+    let places = [
+        "\"$WATCHDOG_BIN/watchdog\"",
+        "command -v watchdog",
+        "\"${HOME:-}/.local/bin\" /usr/local/bin /usr/bin;",
+    ];
+    let found: Vec<_> = places.iter().map(|place| wrapper.find(place)).collect();
+    assert!(
+        found.is_sorted() && found[0].is_some(),
+        "the wrapper looks elsewhere now; so must doctor: {found:?}"
+    );
+    let folders = super::super::client::plugin_folders();
+    assert_eq!(folders[folders.len() - 2..], [std::path::PathBuf::from("/usr/local/bin"), "/usr/bin".into()]);
+}

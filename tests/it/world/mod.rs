@@ -1,12 +1,12 @@
 //! A scratch project with the real binary around it. Whatever a test starts in it is ended by its pid when the
 //! world goes.
 
-use std::collections::BTreeMap;
+mod files;
+mod process;
+
 use std::fs;
-use std::io::{Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -20,6 +20,11 @@ use watchdog::store::journal;
 use watchdog::store::root::Root;
 use watchdog::system::clock;
 use watchdog::system::process::{Identity, start_time};
+
+pub(crate) use files::{listing, names, put, read_json};
+pub(crate) use process::{
+    Ran, Running, bridge, client, feed, finish, gone, launch, launch_with, prepare, signal,
+};
 
 /// How long a condition may take. Generous: the tests share two slow cores with others.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
@@ -38,18 +43,6 @@ pub(crate) struct World {
     pub(crate) root: Root,
     pub(crate) client: Running,
 }
-
-/// What a process that ended has left.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ran {
-    pub(crate) code: i32,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
-
-/// A child process; ended when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Running(pub(crate) Child);
 
 /// An `activity.json` of some time ago.
 pub(crate) struct Past {
@@ -292,114 +285,6 @@ impl Drop for World {
     }
 }
 
-impl Ran {
-    /// Exit 0 and not a word.
-    pub(crate) fn silence() -> Self {
-        Self { code: 0, out: String::new(), err: String::new() }
-    }
-
-    /// What was answered on standard output.
-    #[track_caller]
-    pub(crate) fn answer(&self) -> Value {
-        assert_eq!((self.code, self.err.as_str()), (0, ""), "{self:?}");
-        serde_json::from_str(&self.out).expect("one JSON value on standard output")
-    }
-
-    /// The text that the answer puts into the agent's context at this event.
-    #[track_caller]
-    pub(crate) fn context(&self, event: &str) -> String {
-        let answer = self.answer();
-        let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned();
-        let exact = json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}});
-        assert_eq!(answer, exact);
-        text
-    }
-}
-
-impl Running {
-    pub(crate) fn pid(&self) -> i32 {
-        i32::try_from(self.0.id()).expect("a pid")
-    }
-
-    pub(crate) fn identity(&self) -> Identity {
-        let pid = self.pid();
-        Identity { pid, start_time: start_time(pid).unwrap_or(0) }
-    }
-
-    pub(crate) fn is_running(&mut self) -> bool {
-        self.0.try_wait().is_ok_and(|status| status.is_none())
-    }
-
-    /// Waits for the end; what was printed must fit into a pipe.
-    #[track_caller]
-    pub(crate) fn end(mut self) -> Ran {
-        eventually("the process ends by itself", || !self.is_running());
-        let status = self.0.wait().expect("a child of ours");
-        let mut ran = Ran { code: code(status), ..Ran::silence() };
-        if let Some(mut out) = self.0.stdout.take() {
-            out.read_to_string(&mut ran.out).expect("text");
-        }
-        if let Some(mut err) = self.0.stderr.take() {
-            err.read_to_string(&mut ran.err).expect("text");
-        }
-        ran
-    }
-
-    /// Ends it the hard way, as a crash would.
-    pub(crate) fn kill(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-/// A process that plays the client.
-pub(crate) fn client() -> Running {
-    let mut command = Command::new("sleep");
-    command.arg("3600").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    Running(command.spawn().expect("sleep"))
-}
-
-/// Starts a command whose output is wanted.
-pub(crate) fn launch(mut command: Command) -> Running {
-    Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts"))
-}
-
-/// Starts a command that reads `input` from standard input, which is closed after it.
-pub(crate) fn launch_with(mut command: Command, input: &[u8]) -> Running {
-    let mut running = launch({
-        command.stdin(Stdio::piped());
-        command
-    });
-    if let Some(mut stdin) = running.0.stdin.take() {
-        stdin.write_all(input).ok();
-    }
-    running
-}
-
-/// Runs a command to its end, and to the end of its output: a daemon that kept a pipe would show.
-pub(crate) fn finish(command: Command, input: &[u8]) -> Ran {
-    let mut running = launch_with(command, input);
-    let mut err = running.0.stderr.take().expect("a pipe");
-    let errors = thread::spawn(move || {
-        let mut text = String::new();
-        err.read_to_string(&mut text).map(|_| text)
-    });
-    let mut out = String::new();
-    running.0.stdout.take().expect("a pipe").read_to_string(&mut out).expect("text");
-    let err = errors.join().expect("a reader").expect("text");
-    Ran { code: code(running.0.wait().expect("a child of ours")), out, err }
-}
-
-fn code(status: std::process::ExitStatus) -> i32 {
-    status.code().unwrap_or(-1)
-}
-
 /// Waits until something holds.
 #[track_caller]
 pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
@@ -417,53 +302,4 @@ pub(crate) fn eventually_some<T>(what: &str, mut find: impl FnMut() -> Option<T>
         assert!(clock::now().awake_since(began) < LIMIT, "not within {LIMIT:?}: {what}");
         thread::sleep(PAUSE);
     }
-}
-
-/// Waits until this process has ended.
-#[track_caller]
-pub(crate) fn gone(process: Identity) {
-    eventually("the process ends", || !process.is_alive());
-}
-
-/// Sends a signal to exactly this process.
-#[track_caller]
-pub(crate) fn signal(process: Identity, signal: Signal) {
-    let handle = process.open().expect("the process lives");
-    assert!(handle.signal(signal), "the signal is taken");
-}
-
-/// Replaces a file as its writers do: readers see the old or the new.
-pub(crate) fn put(path: &Path, bytes: &[u8]) {
-    let temp = path.with_extension(format!("put-{}", std::process::id()));
-    fs::write(&temp, bytes).and_then(|()| fs::rename(&temp, path)).expect("a file is replaced");
-}
-
-/// Reads a file of JSON. None = it is not there.
-#[track_caller]
-pub(crate) fn read_json(path: &Path) -> Option<Value> {
-    let bytes = fs::read(path).ok()?;
-    Some(serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
-}
-
-/// All below a folder: every name with its content and its time of change.
-pub(crate) fn listing(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64)> {
-    let mut all = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a folder").flatten() {
-            let meta = entry.metadata().expect("an entry");
-            if meta.is_dir() {
-                folders.push(entry.path());
-            }
-            let content = fs::read(entry.path()).unwrap_or_default();
-            all.insert(entry.path(), (content, meta.mtime(), meta.mtime_nsec()));
-        }
-    }
-    all
-}
-
-/// The names below a folder, relative to it.
-pub(crate) fn names(folder: &Path) -> Vec<String> {
-    let name = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
-    listing(folder).keys().map(|path| name(path)).collect()
 }

@@ -1,0 +1,94 @@
+//! Pids that are used again, starters that stand still, and mounts under two names.
+
+use std::fs;
+use std::process::Command;
+use std::thread;
+
+use serde_json::json;
+use watchdog::model::event::What;
+
+use crate::behind;
+use crate::tool;
+use crate::world::{Ran, World, eventually, finish, gone};
+
+#[test]
+fn f16_a_pid_that_came_to_mean_another_roots_daemon_is_neither_trusted_nor_harmed() {
+    let world = World::new("build");
+    let other = World::new("build");
+    // In a pid namespace of its own the next pid can be chosen: the other root's daemon gets the number of ours.
+    let script = r#"
+        set -e
+        cd "$ours"
+        "$watchdog" start >/dev/null
+        pid=$(cat .kiln/tmp/watchdog.pid)
+        kill -9 "$pid"
+        while [ -e "/proc/$pid" ] && ! grep -q '^State:.Z' "/proc/$pid/status"; do sleep 0.05; done
+        # Only a number that nobody holds can be given again.
+        for try in 1 2 3 4 5 6 7 8 9 10; do
+            echo $((pid - 1)) >/proc/sys/kernel/ns_last_pid
+            "$watchdog" run --root "$theirs" >/dev/null 2>&1 &
+            stranger=$!
+            [ "$stranger" = "$pid" ] && break
+            kill "$stranger"; wait "$stranger" || true
+        done
+        echo "forced $([ "$stranger" = "$pid" ] && echo yes || echo no)"
+        until grep -q "\"pid\":$stranger" "$theirs/.kiln/tmp/watchdog/daemon.json" 2>/dev/null; do sleep 0.05; done
+        echo "status $("$watchdog" status --json | sed 's/.*"daemon":{"state":"\([a-z]*\)".*/\1/')"
+        "$watchdog" start
+        new=$(cat .kiln/tmp/watchdog.pid)
+        echo "new $([ "$new" != "$pid" ] && kill -0 "$new" && echo yes)"
+        "$watchdog" stop
+        echo "stranger $(kill -0 "$stranger" && echo lives)"
+        kill "$stranger"
+    "#;
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", script]);
+    command
+        .env("ours", world.path())
+        .env("theirs", other.path())
+        .env("watchdog", env!("CARGO_BIN_EXE_watchdog"));
+    let ran = finish(command, b"");
+    let expected =
+        "forced yes\nstatus none\nA daemon was started.\nnew yes\nThe daemon was stopped.\nstranger lives\n";
+    assert_eq!((ran.code, ran.out.as_str()), (0, expected), "{ran:?}");
+}
+
+#[test]
+fn f18_a_starter_that_is_slow_between_its_check_and_its_start_gets_no_second_daemon() {
+    let world = World::new("build");
+    thread::scope(|scope| {
+        let slow = scope.spawn(|| {
+            let command = world.as_client("hook", &world.client);
+            let inject = "inject=clone3,clone,vfork:delay_enter=2000000";
+            let words = ["strace", "-qq", "-o", "/dev/null", "-e", inject];
+            let start = world.event("SessionStart", &json!({"source": "startup"}));
+            finish(behind(&words, &command), start.to_string().as_bytes())
+        });
+        let held = || watchdog::store::lock::is_held(&world.root.in_own("start.lock"));
+        eventually("the slow one has the lock", held);
+        let others: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| world.hook(&world.event("PostToolUse", &json!({"tool_name": "Write"})))))
+            .collect();
+        for other in others {
+            assert_eq!(other.join().unwrap(), Ran::silence());
+        }
+        assert_eq!(slow.join().unwrap().code, 0);
+    });
+    world.daemon();
+    assert_eq!(world.count(|what| matches!(what, What::DaemonStart { .. })), 1);
+}
+
+#[test]
+fn f18_a_bind_mount_of_a_root_is_the_same_root() {
+    let world = World::new("build");
+    let again = world.beside("again");
+    tool("mount", &["--bind", world.path().to_str().unwrap(), again.to_str().unwrap()]);
+    let daemon = world.begin();
+    let ran = world.run(&["--root", again.to_str().unwrap(), "start"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "A daemon is watching.\n"), "{ran:?}");
+    assert_eq!(world.daemons(), [daemon]);
+    assert_eq!(world.run(&["--root", again.to_str().unwrap(), "stop"]).code, 0);
+    gone(daemon);
+    tool("umount", &[again.to_str().unwrap()]);
+    assert!(fs::read_dir(&again).unwrap().next().is_none());
+}
