@@ -121,7 +121,7 @@ pub fn cause_of<'a>(rules: &Rules, view: &View<'a>, wait: &'a Wait) -> (Cause, &
         return (cause, debtor);
     }
     let stray = wait.stray.as_ref();
-    if !wait.delivered && !team.was_alive(rules, &wait.to) {
+    if (!wait.delivered || wait.unconfirmed) && !team.was_alive(rules, &wait.to) {
         return (Cause::Misaddressed, &wait.from);
     }
     if let Some(stray) = stray.filter(|stray| !stray.delivered && !team.was_alive(rules, &stray.to)) {

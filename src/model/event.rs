@@ -277,6 +277,9 @@ pub struct Message {
     /// What a response says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approve: Option<bool>,
+    /// The client did not say whether it was delivered.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unconfirmed: bool,
     /// A person, not the recipient, decides on it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub operator: bool,

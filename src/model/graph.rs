@@ -10,7 +10,7 @@ use super::diagnosis::SAME_CALLS;
 use super::event::{Event, Spawn, What};
 use super::judge::LEAD;
 use super::moment::Millis;
-use super::node::{Node, Run};
+use super::node::{Node, Run, Wait};
 use super::signals::Rules;
 use super::team::Team;
 
@@ -58,10 +58,10 @@ impl Graph {
         if agent.is_empty() {
             return self.aliases.get(session).cloned().unwrap_or((own, LEAD.to_owned()));
         }
-        let known = || self.teams.get(session).and_then(|team| team.ids.get(agent)).cloned();
-        let name =
-            if name.is_empty() { known().unwrap_or_else(|| agent.to_owned()) } else { name.to_owned() };
-        (own, name)
+        // An id is one agent's for good; what an event calls it may be its kind.
+        let known = self.teams.get(session).and_then(|team| team.ids.get(agent)).cloned();
+        let called = if name.is_empty() { agent } else { name };
+        (own, known.unwrap_or_else(|| called.to_owned()))
     }
 
     /// How an agent is called where people and agents read it: `name@session` where two sessions share a name.
@@ -139,6 +139,10 @@ impl Graph {
 
     fn agent_event(&mut self, event: &Event) {
         self.meet_apart(event);
+        // What is only ever said of another agent, without saying of which, says nothing of the lead.
+        if matches!(event.what, What::AgentStart | What::AgentStop | What::Idle { .. }) && event.is_lead() {
+            return;
+        }
         // A stop of an agent that was never seen tells nothing of any agent that was.
         if matches!(event.what, What::AgentStop)
             && event.name.is_empty()
@@ -169,6 +173,9 @@ impl Graph {
                 if matches!(tool.as_str(), "Agent" | "Task") {
                     team.spawning.insert(id.clone(), event.at);
                 }
+                if tool == "ExitPlanMode" && name != LEAD {
+                    team.ask_for_plan(&rules, &name, event.at);
+                }
             }
             What::ToolEnd { tool, message, id, .. } => {
                 team.tool_end(&name, tool, event.at);
@@ -178,9 +185,6 @@ impl Graph {
                 }
                 if let Some(message) = message {
                     team.send(&rules, &name, message, event.at);
-                }
-                if tool == "ExitPlanMode" && name != LEAD {
-                    team.ask_for_plan(&rules, &name, event.at);
                 }
                 if !event.stopped.is_empty() {
                     let (stopped, at) = (team.resolve(&rules, &event.stopped), event.at);
@@ -215,7 +219,10 @@ impl Graph {
         let home = self.teams.iter().find(|(id, team)| {
             **id != event.session && team.nodes.get(name).is_some_and(|node| node.apart || node.rostered)
         });
-        let Some(home) = home.map(|(id, _)| id.clone()) else { return };
+        let Some(home) = home.map(|(id, _)| id.clone()) else {
+            // Nobody's teammate: so the lead itself is called.
+            return name.clone_into(&mut self.team(&event.session).lead);
+        };
         let began = self.teams.remove(&event.session);
         let own = began.and_then(|mut team| team.nodes.remove(LEAD));
         if let Some(node) = self.team(&home).nodes.get_mut(name)
@@ -287,8 +294,26 @@ impl Team {
         self.add(name, Node { id: id.to_owned(), since: at, former, ..Node::default() });
     }
 
+    /// An agent that was met under its kind turns out to have a name of its own.
+    fn rename(&mut self, old: &str, new: &str) {
+        let Some(node) = self.nodes.remove(old) else { return };
+        let keys: Vec<String> = [&self.out, &self.owed]
+            .into_iter()
+            .flat_map(|index| index.get(old).cloned().unwrap_or_default())
+            .collect();
+        for wait in keys.iter().filter_map(|key| self.close(key)).collect::<Vec<_>>() {
+            let call = |name: String| if name == old { new.to_owned() } else { name };
+            self.open(Wait { from: call(wait.from.clone()), to: call(wait.to.clone()), ..wait });
+        }
+        self.ids.insert(node.id.clone(), new.to_owned());
+        self.nodes.insert(new.to_owned(), node);
+    }
+
     fn spawned(&mut self, by: &str, spawn: &Spawn, began: Millis, at: Millis) {
         let name = spawn.name.as_str();
+        if let Some(called) = self.ids.get(&spawn.id).filter(|called| *called != name).cloned() {
+            self.rename(&called, name);
+        }
         let is_new = match self.nodes.get(name) {
             None => true,
             Some(node) => {

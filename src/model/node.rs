@@ -81,6 +81,7 @@ pub struct Turn {
 
 /// A message of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "a record of independent facts")]
 #[serde(default)]
 pub struct Sent {
     /// To whom, resolved to a name.
@@ -97,6 +98,9 @@ pub struct Sent {
     pub seen_from: Millis,
     /// Whether it was delivered.
     pub delivered: bool,
+    /// The client did not say whether it was.
+    #[serde(skip_serializing_if = "is_false")]
+    pub unconfirmed: bool,
     /// What follows from it.
     pub duty: Duty,
     /// It was the prompt of a spawn.
@@ -226,6 +230,9 @@ pub struct Wait {
     pub seen_from: Millis,
     /// Whether it was delivered.
     pub delivered: bool,
+    /// The client did not say whether it was.
+    #[serde(skip_serializing_if = "is_false")]
+    pub unconfirmed: bool,
     /// The answer is overdue from then on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<Millis>,

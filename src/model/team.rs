@@ -199,6 +199,7 @@ impl Team {
             asked: sent.at,
             seen_from: sent.seen_from,
             delivered: sent.delivered,
+            unconfirmed: sent.unconfirmed,
             spawn: sent.spawn,
             ..Wait::default()
         }

@@ -28,7 +28,10 @@ impl Team {
         if matches!(message.to.as_str(), "*" | "all") {
             return self.broadcast(rules, from, message, at);
         }
-        let to = self.resolve(rules, &message.to);
+        // What the client did not deliver went to the name as it was written.
+        let is_exact = self.nodes.contains_key(&message.to) || self.ids.contains_key(&message.to);
+        let is_literal = !message.delivered && !is_exact && message.to != LEAD;
+        let to = if is_literal { message.to.clone() } else { self.resolve(rules, &message.to) };
         let letter = Letter { from, to: &to, message, at };
         if to == from {
             return;
@@ -262,6 +265,7 @@ impl Team {
             at: letter.at,
             seen_from: letter.at,
             delivered: letter.message.delivered,
+            unconfirmed: letter.message.unconfirmed,
             duty,
             spawn: false,
             answered: false,
@@ -290,6 +294,7 @@ impl Team {
             asked: at,
             seen_from: at,
             delivered: message.delivered,
+            unconfirmed: message.unconfirmed,
             due: Some(at + millis(row.within.unwrap_or(rules.reply_after))),
             operator: row.operator && message.operator,
             starts,
@@ -306,10 +311,7 @@ impl Team {
     pub(super) fn ask_for_plan(&mut self, rules: &Rules, name: &str, at: Millis) {
         let head = "plan_approval_request".to_owned();
         let message = Message { to: LEAD.to_owned(), delivered: true, head, ..Message::default() };
-        let is_teammate = self.nodes.get(name).is_some_and(|node| node.teammate);
-        if is_teammate {
-            self.send(rules, name, &message, at);
-        }
+        self.send(rules, name, &message, at);
     }
 
     /// An agent begins a turn: that is what some waits are for.

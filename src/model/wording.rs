@@ -362,6 +362,9 @@ pub fn report(event: &Event, max_nudges: u32) -> Option<(&'static str, String)> 
         What::Escalated { n, cause } => {
             Some(("escalate", format!("DEADLOCK.flag was written after {n} nudges ({})", plain(cause, 60))))
         }
+        What::Noted { cause, root, .. } if cause == "livelock" => {
+            Some(("livelock", format!("{} does the same again and again", plain(root, 60))))
+        }
         What::Resumed => Some(("recovered", "work was seen again after a nudge".to_owned())),
         What::Recovered { by } => {
             Some(("recovered", format!("DEADLOCK.flag was cleared by {}", plain(by, 60))))

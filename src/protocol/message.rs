@@ -28,15 +28,20 @@ pub fn read(input: &Sketch, response: &Sketch) -> Message {
         Sketch::Nothing => input.get(name),
         value => value,
     };
-    let to = input.get("to").word().or_else(|| input.get("recipient").word()).unwrap_or_default();
+    let is_broadcast = input.get("type").text() == "broadcast";
+    let to = input.get("to").word().or_else(|| input.get("recipient").word());
+    let to = to.unwrap_or(if is_broadcast { "*" } else { "" });
     let request_id = response.get("request_id").word().or_else(|| field("request_id").word());
-    let kind =
-        frame.get("type").word().or_else(|| input.get("type").word().filter(|kind| *kind != "message"));
+    let kind = frame
+        .get("type")
+        .word()
+        .or_else(|| input.get("type").word().filter(|kind| !matches!(*kind, "message" | "broadcast")));
     let mut hasher = DefaultHasher::new();
     body.digest(&mut hasher);
     Message {
         to: to.to_owned(),
         delivered: response.get("success").truth().unwrap_or(true),
+        unconfirmed: response.get("success").truth().is_none(),
         head: kind.map_or_else(|| head(body.text()).unwrap_or_default(), ToOwned::to_owned),
         request_id: request_id.unwrap_or_default().to_owned(),
         hash: format!("{:08x}", hasher.finish() >> 32),

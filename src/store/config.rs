@@ -189,14 +189,14 @@ pub fn commented_defaults() -> String {
     }
     text.push_str(
         "\n# A command, a desktop note or a webhook; the report comes as JSON on stdin or as the body.\n\
-         # [[alert]]\n# on = [\"nudge\", \"escalate\", \"waiting\", \"recovered\", \"session_lost\"]\n\
+         # [[alert]]\n# on = [\"nudge\", \"escalate\", \"waiting\", \"livelock\", \"recovered\", \"session_lost\"]\n\
          # run = [\"notify-send\", \"watchdog\", \"{summary}\"]   # or: desktop = true, or: webhook = \"https://…\"\n",
     );
     text
 }
 
 /// Occasions on which an alert can be sent.
-pub const OCCASIONS: [&str; 5] = ["nudge", "escalate", "waiting", "recovered", "session_lost"];
+pub const OCCASIONS: [&str; 6] = ["nudge", "escalate", "waiting", "livelock", "recovered", "session_lost"];
 
 fn alert(value: &Value) -> Result<Alert, String> {
     let Value::Table(table) = value else { return Err("[[alert]] is a table".to_owned()) };
