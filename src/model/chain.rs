@@ -169,6 +169,15 @@ impl<'a> View<'a> {
                 back[*to].push(from);
             }
         }
+        // What one agent asked of several at once is of one age.
+        let age_of = |wait: &'a Wait| {
+            (wait.from.as_str(), wait.row.as_str(), if wait.duty == Duty::Due { "" } else { &wait.to })
+        };
+        let mut ages: BTreeMap<(&str, &str, &str), Millis> = BTreeMap::new();
+        for wait in &all {
+            let age = ages.entry(age_of(wait)).or_default();
+            *age = wait.asked.max(*age);
+        }
         let end = |last: usize, circle: &[usize]| {
             let behind = reach(&back, last);
             let waits = || behind.iter().chain(circle).map(|place| all[*place]);
@@ -176,7 +185,7 @@ impl<'a> View<'a> {
                 wait: all[last],
                 circle: circle.iter().map(|place| all[*place]).collect(),
                 waiters: waits().map(|wait| wait.from.as_str()).collect(),
-                latest: waits().map(|wait| wait.asked).max().unwrap_or_default(),
+                latest: waits().filter_map(|wait| ages.get(&age_of(wait))).max().copied().unwrap_or_default(),
             }
         };
         let mut ends: Vec<End<'a>> =

@@ -23,7 +23,9 @@ pub fn diagnose(facts: &Facts<'_>, now: Millis) -> Diagnosis {
     // The one agent whose move frees the most; among equals the latest chain, since older ones did not stop the work.
     ends.sort_by(|(a_view, a), (b_view, b)| {
         let key = |end: &End<'_>| (strength(end), end.waiters.len(), end.latest);
-        key(b).cmp(&key(a)).then_with(|| (a_view.session, a.wait.key()).cmp(&(b_view.session, b.wait.key())))
+        let order =
+            |view: &View<'_>, end: &End<'_>| (end.wait.since, view.session.to_owned(), end.wait.key());
+        key(b).cmp(&key(a)).then_with(|| order(a_view, a).cmp(&order(b_view, b)))
     });
     let best = ends.first();
     let found = match best {

@@ -105,7 +105,11 @@ pub fn of_wait(graph: &Graph, view: &View<'_>, wait: &Wait, cause: Cause, now: M
     let asked = if wait.spawn {
         format!("{} began {} at {}", call(&wait.from), call(&wait.to), clock(wait.since))
     } else {
-        let arrived = if wait.delivered { "delivered" } else { "not delivered" };
+        let arrived = match (wait.delivered, wait.unconfirmed) {
+            (true, true) => "delivery not confirmed",
+            (true, false) => "delivered",
+            (false, _) => "not delivered",
+        };
         format!(
             "{} sent {} to {} at {} ({arrived})",
             call(&wait.from),
