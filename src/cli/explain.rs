@@ -134,7 +134,9 @@ fn past(config: &Config, events: Vec<crate::model::event::Event>, at: Millis) ->
     ];
     let (verdict, reason) = line.as_ref().map_or(("quiet", "active"), |line| (line.verdict, line.reason));
     let since = line.as_ref().map_or_else(String::new, |line| format!("since {}", clock(line.at)));
-    let why = line.and_then(|line| line.why).or_else(|| (verdict != "quiet").then(|| diagnose(&facts, at)));
+    let why = line
+        .and_then(|line| line.why)
+        .or_else(|| (verdict != "quiet" || reason == "debounce").then(|| diagnose(&facts, at)));
     Account { at, verdict, reason, words: since, facts: known, why, waits }
 }
 

@@ -16,4 +16,5 @@ mod tidy;
 mod timed;
 mod traces;
 mod virtual_time;
+mod why;
 mod world;
