@@ -7,6 +7,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
+use std::io::Write;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -41,7 +42,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let wait = || Bridge::open(arguments).and_then(Bridge::wait);
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(wait)).ok().flatten() {
         Some(text) => {
-            eprintln!("{text}");
+            writeln!(std::io::stderr(), "{text}").ok();
             ExitCode::from(2)
         }
         None => ExitCode::SUCCESS,

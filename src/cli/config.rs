@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Map, json};
 
+use super::json_line;
 use super::place::Place;
 use crate::store::config::commented_defaults;
 use crate::store::settings::KEYS;
@@ -21,7 +22,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     if args.defaults {
-        anstream::print!("{}", commented_defaults());
+        say!("{}", commented_defaults().trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     // Outside a project the built-in and the user's settings are still worth seeing.
@@ -37,25 +38,21 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
                 )
             })
             .collect();
-        anstream::println!("{}", json!({"v": 1, "settings": settings, "alerts": config.policy.alerts.len()}));
+        let value = json!({"v": 1, "settings": settings, "alerts": config.policy.alerts.len()});
+        say!("{}", json_line(&value));
         return Ok(ExitCode::SUCCESS);
     }
     let mut section = "";
     for key in KEYS {
         let (head, name) = key.name.split_once('.').unwrap_or(("", key.name));
         if head != section {
-            anstream::println!("{}[{head}]", if section.is_empty() { "" } else { "\n" });
+            say!("{}[{head}]", if section.is_empty() { "" } else { "\n" });
             section = head;
         }
-        anstream::println!("{name} = {}   # {}", (key.show)(&config.policy), config.source(key.name));
+        say!("{name} = {}   # {}", (key.show)(&config.policy), config.source(key.name));
     }
     for alert in &config.policy.alerts {
-        anstream::println!(
-            "\n[[alert]]   # {}\non = {:?}\nrun = {:?}",
-            config.source("alert"),
-            alert.on,
-            alert.run
-        );
+        say!("\n[[alert]]   # {}\non = {:?}\nrun = {:?}", config.source("alert"), alert.on, alert.run);
     }
     Ok(ExitCode::SUCCESS)
 }

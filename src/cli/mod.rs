@@ -1,5 +1,13 @@
 //! The commands, for people: one file each.
 
+/// Prints a line. What cannot be printed (a full disk behind standard output) is an error like any other, not a panic.
+macro_rules! say {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        anyhow::Context::context(writeln!(anstream::stdout(), $($words)*), "cannot print")?;
+    }};
+}
+
 mod check;
 mod client_places;
 mod config;
@@ -20,9 +28,13 @@ mod uninstall;
 mod when;
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::model::wording;
 
 /// Usage errors; never 2, which blocks a tool or wakes a session where a hook is run.
 const USAGE: u8 = 64;
@@ -114,7 +126,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("watchdog: {error:#}");
+            writeln!(anstream::stderr(), "watchdog: {error:#}").ok();
             ExitCode::FAILURE
         }
     }
@@ -144,6 +156,22 @@ fn dispatch(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         // Dispatched before any argument parser; clap knows them for the help alone.
         Command::Hook | Command::Bridge => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Writes JSON on one line, to be read by programs and by people at a terminal: what a terminal might obey, or what
+/// turns the direction of text, stands there as an escape. Outside of strings JSON has no such characters.
+fn json_line(value: &serde_json::Value) -> String {
+    let mut line = String::new();
+    for c in value.to_string().chars() {
+        if c.is_control() || wording::is_invisible(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(line, "\\u{unit:04x}").ok();
+            }
+        } else {
+            line.push(c);
+        }
+    }
+    line
 }
 
 /// Whoever reads our output may stop reading.

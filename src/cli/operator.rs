@@ -45,7 +45,7 @@ pub(super) fn pause(args: &PauseArgs, place: &Place) -> anyhow::Result<ExitCode>
     let until = now.wall + millis(span);
     root.prepare()?;
     journal::append(&root, &[Event::of_root(now.wall, What::Paused { until })])?;
-    anstream::println!("Quiet until {}. \"watchdog resume\" ends it sooner.", local(until, now.wall));
+    say!("Quiet until {}. \"watchdog resume\" ends it sooner.", local(until, now.wall));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -54,11 +54,11 @@ pub(super) fn resume(place: &Place) -> anyhow::Result<ExitCode> {
     let now = clock::now();
     let was_paused = journal::fold(&root)?.paused_until.is_some_and(|until| until > now.wall);
     if !was_paused {
-        anstream::println!("It was not paused.");
+        say!("It was not paused.");
         return Ok(ExitCode::SUCCESS);
     }
     journal::append(&root, &[Event::of_root(now.wall, What::Unpaused)])?;
-    anstream::println!("Watching as before.");
+    say!("Watching as before.");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -97,8 +97,8 @@ pub(super) fn nudge(args: &NudgeArgs, place: &Place) -> anyhow::Result<ExitCode>
         &[Event::of_root(now.wall, What::Nudged { n: 0, id: message.id, idle_seconds: 0 })],
     )?;
     match session {
-        Some(session) => anstream::println!("Staged for session {}.", wording::plain(&session, 100)),
-        None => anstream::println!("Staged. No session is known: the next one of this pipeline takes it."),
+        Some(session) => say!("Staged for session {}.", wording::plain(&session, 100)),
+        None => say!("Staged. No session is known: the next one of this pipeline takes it."),
     }
     Ok(ExitCode::SUCCESS)
 }

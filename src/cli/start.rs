@@ -16,13 +16,13 @@ pub(super) fn start(place: &Place) -> anyhow::Result<ExitCode> {
     let root = place.root()?;
     place.config(Some(&root))?;
     let started = launch::ensure(&root, clock::now(), place.flags())?;
-    anstream::println!("{}", words(started));
+    say!("{}", words(started));
     if flag_file::is_there(&root) {
-        anstream::println!(
+        say!(
             "DEADLOCK.flag lies there: nothing is nudged until \"watchdog ensure\" or a new session clears it."
         );
     } else if state_file::stage(&root)?.is_none() {
-        anstream::println!("There is no pipeline yet: .kiln/STATE.md names no stage.");
+        say!("There is no pipeline yet: .kiln/STATE.md names no stage.");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -30,12 +30,12 @@ pub(super) fn start(place: &Place) -> anyhow::Result<ExitCode> {
 pub(super) fn stop(place: &Place) -> anyhow::Result<ExitCode> {
     let root = place.root()?;
     if !root.tmp().is_dir() {
-        anstream::println!("No daemon was running.");
+        say!("No daemon was running.");
         return Ok(ExitCode::SUCCESS);
     }
     // Until the files are gone nobody may start another, or its files would go with them.
     let starts = launch::hold_starts(&root)?;
-    let stopped = launch::stop(&root);
+    let stopped = launch::stop(&root, &starts);
     // While a session goes on the activity is its own.
     if sessions::all(&root).iter().any(clients::may_live) {
         transient::remove(&root, transient::Daemon::Ends)?;
@@ -43,24 +43,24 @@ pub(super) fn stop(place: &Place) -> anyhow::Result<ExitCode> {
         transient::remove_all(&root, activity_file::hold(&root, PATIENCE).ok(), transient::Daemon::Ends)?;
     }
     drop(starts);
-    anstream::println!("{}", if stopped { "The daemon was stopped." } else { "No daemon was running." });
+    say!("{}", if stopped { "The daemon was stopped." } else { "No daemon was running." });
     Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn ensure(place: &Place) -> anyhow::Result<ExitCode> {
     let root = place.root()?;
     if state_file::stage(&root)?.is_none_or(|stage| stage == "complete") {
-        anstream::println!("There is no active pipeline: nothing to watch.");
+        say!("There is no active pipeline: nothing to watch.");
         return Ok(ExitCode::SUCCESS);
     }
     let now = clock::now();
     if flag_file::is_there(&root) {
         let held = activity_file::hold(&root, PATIENCE)?;
         if recover(&root, &held, "ensure", Note::Leave, now.wall)? {
-            anstream::println!("DEADLOCK.flag was cleared; STATE.md has a note.");
+            say!("DEADLOCK.flag was cleared; STATE.md has a note.");
         }
     }
-    anstream::println!("{}", words(launch::ensure(&root, now, place.flags())?));
+    say!("{}", words(launch::ensure(&root, now, place.flags())?));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::explain::diagnosis_json;
 use super::graph::edge_json;
+use super::json_line;
 use super::place::Place;
 use super::status_text::{self, local};
 use crate::daemon::sight::{Memo, look};
@@ -54,7 +55,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     loop {
         let view = View::of(place)?;
         if is_terminal {
-            anstream::print!("\x1b[H\x1b[2J");
+            write!(anstream::stdout(), "\x1b[H\x1b[2J")?;
         }
         show(&view, args.json)?;
         thread::sleep(Duration::from_secs(1));
@@ -64,7 +65,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
 fn show(view: &View, json: bool) -> anyhow::Result<()> {
     let mut out = anstream::stdout();
     if json {
-        writeln!(out, "{}", view.json())?;
+        writeln!(out, "{}", json_line(&view.json()))?;
     } else {
         write!(out, "{}", status_text::render(view))?;
     }
@@ -104,6 +105,7 @@ impl View {
         };
         sight.faults.extend(beacon.iter().flat_map(|beacon| beacon.faults.iter().cloned()));
         sight.faults.extend(obstacle(&root.kiln()));
+        sight.faults.extend(root.check().err().map(|error| crate::store::file::chain(&error)));
         let seen: BTreeSet<String> = std::mem::take(&mut sight.faults).into_iter().collect();
         sight.faults = seen.into_iter().collect();
         let times =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +30,9 @@ use crate::system::process::{Identity, boot_id};
 
 /// Teams change seldom: their files are read at most this often.
 const ROSTER_EVERY: Duration = Duration::from_secs(5);
+
+/// A daemon without a beacon cannot be stopped and looks stuck: it is tried again this soon.
+const UNSEEN: Duration = Duration::from_secs(5);
 
 /// One root in the daemon's care.
 pub struct Post {
@@ -144,9 +147,12 @@ impl Post {
     pub fn look(&mut self, watching: &str) -> Look {
         let now = clock::now();
         let mut sight = look(&self.root, &mut self.memo);
-        if let Some(end) = self.mind_the_lock(&mut sight) {
-            return Look { nap: Duration::ZERO, end: Some(end), reports: Vec::new() };
+        match self.mind_the_lock(&sight) {
+            Ok(None) => {}
+            Ok(Some(end)) => return Look { nap: Duration::ZERO, end: Some(end), reports: Vec::new() },
+            Err(error) => return self.shut_out(&error),
         }
+        self.mind_the_marks(&mut sight);
         self.mind_the_ears(&sight);
         self.mind_the_teams(&sight, now);
         let mut events = follow(&mut self.follower, &self.root, &mut sight);
@@ -178,8 +184,8 @@ impl Post {
             at: now.wall,
         }));
         self.log(&step, faults);
-        self.keep_beacon(&step, watching, now);
-        Look { nap: step.nap, end, reports }
+        let stored = self.keep_beacon(&step, watching, now);
+        Look { nap: if stored { step.nap } else { step.nap.min(UNSEEN) }, end, reports }
     }
 
     /// Takes note of who belongs to the team of each session, as its client keeps it.
@@ -206,19 +212,31 @@ impl Post {
 
     /// The folder around the lock may have been removed: the lock is taken anew where others look for it, or two
     /// daemons would watch one root.
-    fn mind_the_lock(&mut self, sight: &mut Sight) -> Option<End> {
+    fn mind_the_lock(&mut self, sight: &Sight) -> Result<Option<End>, FileError> {
         let path = self.root.daemon_lock();
         if sight.is_gone || lock::is_in_place(&self.lock, &path) {
-            return None;
+            return Ok(None);
         }
         match self.take_again(&path) {
-            Ok(true) => info!(root = self.root.display(), "watching again, in a folder that was made again"),
-            Ok(false) => return Some(End::Displaced),
+            Ok(true) => {
+                info!(root = self.root.display(), "watching again, in a folder that was made again");
+                Ok(None)
+            }
+            Ok(false) => Ok(Some(End::Displaced)),
             // In a sandbox of a service manager only a new process can write in the new folder.
-            Err(_) if self.beacon.stays => return Some(End::ShutOut),
-            Err(error) => sight.faults.push(chain(&error)),
+            Err(_) if self.beacon.stays => Ok(Some(End::ShutOut)),
+            Err(error) => Err(error),
         }
-        None
+    }
+
+    /// What stands in place of our folder is not ours: nothing is read, written or removed in it.
+    fn shut_out(&mut self, error: &FileError) -> Look {
+        let faults = vec![chain(error)];
+        if self.faults != faults {
+            warn!(root = self.root.display(), fault = faults[0], "fault");
+            self.faults = faults;
+        }
+        Look { nap: self.pipeline.policy().daemon.tick, end: None, reports: Vec::new() }
     }
 
     /// Returns false if another daemon was faster.
@@ -232,6 +250,18 @@ impl Post {
         self.beacon.last_tick_awake_ms = 0;
         pid_file::store(&self.root, pid_file::DAEMON, std::process::id())?;
         Ok(true)
+    }
+
+    /// A session's end takes our marks away and asks us to end. If it died in between we go on, and are to be found.
+    fn mind_the_marks(&mut self, sight: &mut Sight) {
+        let is_there = |path: PathBuf| path.symlink_metadata().is_ok();
+        if !sight.is_gone && !is_there(self.root.in_tmp(pid_file::DAEMON)) {
+            let stored = pid_file::store(&self.root, pid_file::DAEMON, std::process::id());
+            sight.faults.extend(stored.err().map(|error| chain(&error)));
+        }
+        if !is_there(self.root.in_own("daemon.json")) {
+            self.beacon.last_tick_awake_ms = 0;
+        }
     }
 
     /// Counts looks that find a new stamp although nothing was heard.
@@ -337,8 +367,8 @@ impl Post {
         }
     }
 
-    /// Rewrites the beacon when a tick has passed or what it says has changed.
-    fn keep_beacon(&mut self, step: &Step, watching: &str, now: Moment) {
+    /// Rewrites the beacon when a tick has passed or what it says has changed. Returns whether what lies there is true.
+    fn keep_beacon(&mut self, step: &Step, watching: &str, now: Moment) -> bool {
         let policy = self.pipeline.policy();
         let until = match &step.verdict {
             Verdict::Quiet { until, .. } => *until,
@@ -361,7 +391,7 @@ impl Post {
         let tick = policy.daemon.tick.mul_f32(0.9);
         let is_due = now.awake.saturating_sub(Duration::from_millis(self.beacon.last_tick_awake_ms)) >= tick;
         if next == self.beacon && !is_due {
-            return;
+            return true;
         }
         self.beacon = Beacon {
             last_tick: now.wall,
@@ -371,15 +401,17 @@ impl Post {
             seen_nudge: seen(memory.nudge),
             ..next
         };
-        if let Err(error) = beacon::store(&self.root, &self.beacon) {
-            beacon::touch(&self.root, now.wall).ok();
-            self.pipeline.note_unwritable(now);
-            let fault = chain(&error);
-            if !self.faults.contains(&fault) {
-                warn!(root = self.root.display(), fault, "fault");
-                self.faults.push(fault);
-            }
+        let Err(error) = beacon::store(&self.root, &self.beacon) else { return true };
+        beacon::touch(&self.root, now.wall).ok();
+        // Still due.
+        self.beacon.last_tick_awake_ms = 0;
+        self.pipeline.note_unwritable(now);
+        let fault = chain(&error);
+        if !self.faults.contains(&fault) {
+            warn!(root = self.root.display(), fault, "fault");
+            self.faults.push(fault);
         }
+        false
     }
 
     /// Leaves the root: the marks go, the lock is released last.

@@ -159,7 +159,12 @@ fn take(root: &Root, stay: bool) -> anyhow::Result<File> {
     let found = launch::look(root, clock::now());
     if stay && matches!(&found, launch::Daemon::Running(Some(beacon)) if !beacon.stays) {
         info!(root = root.display(), "taking the watch over");
-        launch::stop(root);
+        // Held until the lock is ours, so that no hook is faster.
+        let starts = launch::hold_starts(root)?;
+        launch::stop(root, &starts);
+        if let Some(lock) = lock::acquire(&root.daemon_lock(), PATIENCE)? {
+            return Ok(lock);
+        }
     }
     if let Some(lock) = lock::acquire(&root.daemon_lock(), PATIENCE)? {
         return Ok(lock);

@@ -62,7 +62,7 @@ impl<T: Clone> Cached<T> {
 
 /// Looks at all of a root but its journal.
 pub fn look(root: &Root, memo: &mut Memo) -> Sight {
-    let mut sight = Sight { is_gone: !root.kiln().is_dir(), ..Sight::default() };
+    let mut sight = Sight { is_gone: root.is_gone(), ..Sight::default() };
     match memo.stage.get(&root.state(), || state_file::stage(root).map_err(|error| chain(&error))) {
         Ok(stage) => sight.stage = stage,
         Err(fault) => sight.faults.push(fault),

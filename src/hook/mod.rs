@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use scene::Scene;
 
-use crate::protocol::payload;
+use crate::protocol::{payload, translate};
 use crate::store::file::{FileError, chain};
 use crate::system::stdin;
 
@@ -55,6 +55,11 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 fn reply(arguments: impl Iterator<Item = OsString>) -> Reply {
     let Some(payload) = stdin::read().and_then(|bytes| payload::read(&bytes)) else { return Reply::Silence };
     let Some(mut scene) = Scene::find(payload, explicit_root(arguments)) else { return Reply::Silence };
+    // A project may come with links in place of our folders: nothing is read, written or removed through them. The
+    // commands say so by name; here there is no place of ours where it could be said.
+    if scene.root.check().is_err() {
+        return Reply::Silence;
+    }
     if scene.payload.event == "SessionEnd" {
         scene.note_fault(session::end(&scene));
         return Reply::Silence;
@@ -98,17 +103,18 @@ fn handle(scene: &mut Scene) -> Reply {
             Reply::Silence
         }
         "TeammateIdle" => teammate::idle(scene),
-        "Stop" => {
-            help::turn_over(scene);
-            scene.journal(std::slice::from_ref(&scene.event));
-            Reply::Silence
-        }
         "StopFailure" => {
             help::turn_over(scene);
             scene.note_fault(failure::note(scene));
             Reply::Silence
         }
         "FileChanged" => taking::wake(scene),
+        "Stop" => {
+            help::turn_over(scene);
+            let events = [Some(scene.event.clone()), translate::background(&scene.payload, scene.now.wall)];
+            scene.journal(&events.into_iter().flatten().collect::<Vec<_>>());
+            Reply::Silence
+        }
         _ => {
             scene.journal(std::slice::from_ref(&scene.event));
             Reply::Silence

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
 use super::moment::Millis;
+use super::wait::is_background;
 
 /// The version that every line carries as `v`.
 pub const VERSION: u32 = 1;
@@ -330,11 +331,8 @@ impl Event {
     pub fn is_work(&self) -> bool {
         match &self.what {
             What::Prompt { wake } => !wake,
-            What::ToolStart { .. }
-            | What::ToolEnd { .. }
-            | What::AgentStart
-            | What::AgentStop
-            | What::Idle { .. } => true,
+            What::ToolStart { tool, id, .. } => !is_background(tool, id),
+            What::ToolEnd { .. } | What::AgentStart | What::AgentStop | What::Idle { .. } => true,
             _ => false,
         }
     }

@@ -13,6 +13,7 @@ use super::moment::Millis;
 use super::node::{Node, Run, Wait};
 use super::signals::Rules;
 use super::team::Team;
+use super::wait::is_background;
 
 /// All teams of a root.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -100,6 +101,7 @@ impl Graph {
                 }
             }
             What::Roster { members, lead } => self.team(&event.session).take_roster(members, lead, event.at),
+            What::ToolStart { tool, id, .. } if is_background(tool, id) => {}
             What::Prompt { .. }
             | What::ToolStart { .. }
             | What::ToolEnd { .. }

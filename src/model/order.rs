@@ -2,6 +2,7 @@
 //! means nothing within one millisecond.
 
 use super::event::{Event, What};
+use super::wait::is_background;
 
 /// Puts events of the same time into one order, whatever order they came in; the rest stay where they are.
 pub fn settle(events: &mut [Event]) {
@@ -23,6 +24,8 @@ fn rank(what: &What) -> u8 {
         What::Stage { .. } => 2,
         What::Roster { .. } => 3,
         What::Prompt { .. } | What::AgentStart => 4,
+        // It is noted behind the end of the turn that left it running.
+        What::ToolStart { tool, id, .. } if is_background(tool, id) => 11,
         What::ToolStart { .. } => 5,
         What::Permission { .. } => 6,
         What::Notice { .. } => 7,

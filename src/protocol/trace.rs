@@ -106,8 +106,11 @@ fn trace_line(line: &[u8], items: &mut Vec<Item>) -> Result<(), String> {
             sketch::read(payload.to_string().as_bytes()).map_err(|error| format!("payload: {error}"))?;
         if let Some(payload) = Payload::of(fields) {
             let event = translate::event(&payload, Client::default(), at);
-            what = Some(Happening::Event(Box::new(event.clone())));
-            items.push(Item { at, what: Happening::Event(Box::new(event)) });
+            let parked = translate::background(&payload, at);
+            for event in [event].into_iter().chain(parked) {
+                what = Some(Happening::Event(Box::new(event.clone())));
+                items.push(Item { at, what: Happening::Event(Box::new(event)) });
+            }
         }
     }
     if what.is_none() {

@@ -4,6 +4,7 @@ use super::api_error;
 use super::payload::Payload;
 use crate::model::event::{Event, Message, Spawn, What};
 use crate::model::moment::Millis;
+use crate::model::wait::BACKGROUND;
 use crate::model::wording::{one_line, plain};
 
 /// The longest name, id or word that is taken over from a payload.
@@ -43,6 +44,19 @@ pub fn event(payload: &Payload, client: Client<'_>, at: Millis) -> Event {
         stopped: if is_done { bounded(payload.stopped()) } else { String::new() },
         ..Event::of_root(at, what)
     }
+}
+
+/// A turn that ends with a task in the background is parked: the client goes on by itself when the task ends, so it
+/// explains silence as a running tool does, with the same limit. The next prompt ends it.
+pub fn background(payload: &Payload, at: Millis) -> Option<Event> {
+    let kind = payload.background().filter(|_| payload.event == "Stop")?;
+    let what = What::ToolStart {
+        tool: format!("{}{BACKGROUND}", plain(kind, 40)),
+        id: String::new(),
+        timeout_ms: None,
+        hash: String::new(),
+    };
+    Some(Event { what, heads: Vec::new(), ..event(payload, Client::default(), at) })
 }
 
 fn what(payload: &Payload, client: Client<'_>, at: Millis) -> What {

@@ -94,7 +94,10 @@ fn mark(path: &Path, at: i64) -> io::Result<()> {
 
 fn read(root: &Root) -> Option<Loaded> {
     let path = root.activity();
-    let (read, fault) = match read_own(&path, MOST) {
+    // What cannot be read is replaced by the next heartbeat, counters and all: a passing fault (no descriptor left, a
+    // network file system) must not come to that.
+    let bytes = read_own(&path, MOST).or_else(|_| read_own(&path, MOST));
+    let (read, fault) = match bytes {
         Ok(None) => return None,
         Ok(Some(bytes)) => (activity_json::read(&bytes), None),
         Err(error) => (activity_json::Read::default(), Some(chain(&error))),

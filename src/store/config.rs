@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write;
-use std::fs;
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
@@ -79,6 +81,23 @@ impl Layers {
     }
 }
 
+/// The longest settings file.
+const MOST: u64 = 1024 * 1024;
+
+/// Reads a settings file. Links are followed, as people keep such files elsewhere; a pipe or a device would hold up
+/// every hook.
+fn read(path: &Path) -> io::Result<String> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() || meta.len() > MOST {
+        return Err(io::Error::other("not a regular file of at most 1 MiB"));
+    }
+    let mut text = String::new();
+    file.take(MOST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Sections whose variables are ours. `WATCHDOG_USEC` and `WATCHDOG_PID` belong to systemd.
 const SECTIONS: [&str; 5] = ["rule", "quiet", "daemon", "bridge", "agents"];
 
@@ -90,7 +109,7 @@ impl Config {
 
     fn take_file(&mut self, path: &Path) -> Result<(), ConfigError> {
         let place = |line: usize| format!("{}:{line}", path.display());
-        let text = match fs::read_to_string(path) {
+        let text = match read(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(()),

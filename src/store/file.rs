@@ -197,6 +197,18 @@ pub fn own_folder(path: &Path, mode: u32) -> Result<(), FileError> {
     }
 }
 
+/// Refuses a folder that is not ours. One that is not there is no fault.
+///
+/// # Errors
+/// As [`own_folder`].
+pub fn check_folder(path: &Path) -> Result<(), FileError> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) => trust_folder(path, &meta),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(FileError::of("read", path)(error)),
+    }
+}
+
 fn trust_folder(path: &Path, meta: &fs::Metadata) -> Result<(), FileError> {
     let fault = if meta.file_type().is_symlink() {
         "it is a symlink"

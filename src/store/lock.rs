@@ -72,11 +72,13 @@ pub fn lock(file: &File, kind: Kind, patience: Duration) -> io::Result<bool> {
     }
 }
 
-/// Tells whether a lock file is still the one that others find: the folder around it may have been removed since.
+/// Tells whether a lock file is still the one that others find: the folder around it may have been removed since. One
+/// that cannot be looked at is taken to be in its place.
 pub fn is_in_place(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(ours), Ok(named)) => (ours.dev(), ours.ino()) == (named.dev(), named.ino()),
-        _ => false,
+        (_, Err(error)) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        (Err(_), Ok(_)) => true,
     }
 }
 

@@ -23,17 +23,24 @@ pub enum Pending {
     Nothing,
     /// A message.
     Staged(Nudge),
-    /// Something that cannot be delivered: no text, not ours, not readable.
+    /// Something that cannot be delivered: no text, not ours; or it cannot be read at present.
     Broken(String),
 }
 
 /// Looks without taking.
 pub fn look(root: &Root) -> Pending {
-    match read_own(&root.pending(), MOST) {
-        Ok(None) => Pending::Nothing,
-        Ok(Some(bytes)) => nudge_json::read(&bytes)
-            .map_or_else(|| Pending::Broken("it holds no text".to_owned()), Pending::Staged),
-        Err(error) => Pending::Broken(super::file::chain(&error)),
+    read(&root.pending()).unwrap_or_else(|error| Pending::Broken(super::file::chain(&error)))
+}
+
+/// # Errors
+/// The system does not let it be read, which may pass.
+fn read(path: &Path) -> Result<Pending, FileError> {
+    match read_own(path, MOST) {
+        Ok(None) => Ok(Pending::Nothing),
+        Ok(Some(bytes)) => Ok(nudge_json::read(&bytes)
+            .map_or_else(|| Pending::Broken("it holds no text".to_owned()), Pending::Staged)),
+        Err(error) if error.source.raw_os_error().is_some() => Err(error),
+        Err(error) => Ok(Pending::Broken(super::file::chain(&error))),
     }
 }
 
@@ -42,6 +49,7 @@ pub fn look(root: &Root) -> Pending {
 /// # Errors
 /// It could not be stored.
 pub fn stage(root: &Root, nudge: &Nudge) -> Result<(), FileError> {
+    sweep(root);
     replace(&root.pending(), &nudge_json::write(nudge), &root.own(), Access::Private, false)
 }
 
@@ -49,19 +57,29 @@ pub fn stage(root: &Root, nudge: &Nudge) -> Result<(), FileError> {
 /// A file that cannot be delivered is dropped, once, whoever asks.
 ///
 /// # Errors
-/// The file is there and cannot be moved.
+/// The file is there and cannot be read or moved; then it stays.
 pub fn claim(root: &Root, is_mine: impl Fn(&Nudge) -> bool) -> Result<Option<Nudge>, FileError> {
-    match look(root) {
+    match read(&root.pending())? {
         Pending::Nothing => return Ok(None),
         Pending::Staged(nudge) if !is_mine(&nudge) => return Ok(None),
         Pending::Staged(_) | Pending::Broken(_) => {}
     }
     let Some(taken) = take(root)? else { return Ok(None) };
     // What was taken may be another message than the one that was looked at.
-    match read_own(&taken, MOST).ok().flatten().and_then(|bytes| nudge_json::read(&bytes)) {
-        Some(nudge) if !is_mine(&nudge) => put_back(root, &taken).map(|()| None),
-        nudge => remove(&taken).map(|()| nudge),
+    let nudge = match read(&taken) {
+        Ok(Pending::Staged(nudge)) => nudge,
+        Ok(_) => return remove(&taken).map(|()| None),
+        Err(error) => {
+            put_back(root, &taken).ok();
+            return Err(error);
+        }
+    };
+    if !is_mine(&nudge) {
+        return put_back(root, &taken).map(|()| None);
     }
+    // It is ours, whether or not its name goes: nobody else looks there, and the next message sweeps it away.
+    remove(&taken).ok();
+    Ok(Some(nudge))
 }
 
 /// Gives a message that was taken its place again, unless a newer one has been staged since.
@@ -76,6 +94,21 @@ fn put_back(root: &Root, taken: &Path) -> Result<(), FileError> {
     }
     let error = io::Error::other("what was taken for another could not be put back");
     Err(FileError::of("stage", &pending)(error))
+}
+
+/// Removes what takers left that died between taking and removing. Whether their client got the text is not known,
+/// so nobody gets it again.
+fn sweep(root: &Root) {
+    let Ok(entries) = fs::read_dir(root.own()) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let taker =
+            name.to_str().and_then(|name| name.strip_prefix("pending-nudge.")?.strip_suffix(".claimed"));
+        let taker = taker.and_then(|taker| taker.split('-').next());
+        if taker.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            fs::remove_file(entry.path()).ok();
+        }
+    }
 }
 
 /// Takes back whatever is staged and for which `is_over` holds. Returns its id.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::file::{FileError, own_folder};
+use super::file::{FileError, check_folder, own_folder};
 
 /// A project folder that holds `.kiln/`, by its real path (no symlinks, so that one root has one name).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,6 +124,25 @@ impl Root {
         own_folder(&self.tmp(), 0o755)?;
         own_folder(&self.own(), 0o700)?;
         own_folder(&self.sessions(), 0o700)
+    }
+
+    /// Tells whether `.kiln` is no more. That it cannot be looked at (a network that is down, a right that was taken)
+    /// does not mean that.
+    pub fn is_gone(&self) -> bool {
+        match std::fs::metadata(self.kiln()) {
+            Ok(meta) => !meta.is_dir(),
+            Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        }
+    }
+
+    /// Refuses our folders if they are not ours to trust, as [`Root::prepare`] does, and makes none.
+    ///
+    /// # Errors
+    /// One is a symlink, or belongs to another user.
+    pub fn check(&self) -> Result<(), FileError> {
+        [self.kiln(), self.tmp(), self.own(), self.sessions()]
+            .iter()
+            .try_for_each(|folder| check_folder(folder))
     }
 
     /// The root's path as people read it: control characters shown as escapes, other bytes marked.

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use sd_notify::NotifyState;
@@ -25,7 +26,7 @@ impl Starter {
     /// `/dev/null` cannot be opened.
     pub fn ready(self, status: &str) -> io::Result<()> {
         match self {
-            Self::Pipe => answer(READY),
+            Self::Pipe => let_go(),
             Self::Foreground => {
                 notify(&[NotifyState::Ready, NotifyState::Status(status)]);
                 Ok(())
@@ -36,18 +37,19 @@ impl Starter {
     /// Says why the daemon does not watch.
     pub fn refuse(self, reason: &str) {
         if self == Self::Pipe {
-            answer(reason).ok();
+            writeln!(io::stdout(), "{}", reason.replace('\n', " ")).ok();
         }
     }
 }
 
-fn answer(line: &str) -> io::Result<()> {
-    let one_line = line.replace('\n', " ");
-    // The starter may have given up; that is no reason not to watch.
-    writeln!(io::stdout(), "{one_line}").and_then(|()| io::stdout().flush()).ok();
+/// Lets go of the starter's pipe first: once "ready" is said, nothing may fail any more.
+fn let_go() -> io::Result<()> {
+    let mut pipe = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let null: File = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
+    // The starter may have given up; that is no reason not to watch.
+    writeln!(pipe, "{READY}").ok();
     Ok(())
 }
 

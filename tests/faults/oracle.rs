@@ -7,6 +7,7 @@ use serde_json::Value;
 use watchdog::store::journal::parse_line;
 
 use crate::bench::{Bench, Said, comes};
+use crate::matrix::Fault;
 use crate::scenario::{Scenario, Way};
 
 /// Whole files, by their names below `.kiln`.
@@ -19,7 +20,8 @@ const WHOLE: [&str; 5] = [
 ];
 
 /// All that may lie there when everything has worked again.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 15] = [
+    "DEADLOCK.flag",
     "STATE.md",
     "watchdog.toml",
     "tmp/activity.json",
@@ -33,6 +35,7 @@ const KNOWN: [&str; 13] = [
     "tmp/watchdog/watchdog.log",
     "tmp/watchdog/flag.told",
     "tmp/watchdog/bridge.lock",
+    "tmp/watchdog/unstored",
 ];
 
 /// What there was before.
@@ -69,13 +72,14 @@ pub(crate) fn after(
     bench: &Bench,
     before: &Before,
     said: &Said,
-    killed: bool,
+    fault: Option<&Fault>,
 ) -> Result<(), String> {
+    let killed = said.status.code().is_none();
     files_are_whole(scenario, bench, before)?;
     journal_is_whole(bench, before)?;
     counted_is_stored(bench, before)?;
     if !killed {
-        status_is_designed(scenario, bench, said)?;
+        status_is_designed(scenario, bench, said, fault)?;
         nothing_vanishes(scenario, bench, before, said)?;
     }
     Ok(())
@@ -135,7 +139,14 @@ fn counted_is_stored(bench: &Bench, before: &Before) -> Result<(), String> {
     )
 }
 
-fn status_is_designed(scenario: &Scenario, bench: &Bench, said: &Said) -> Result<(), String> {
+fn status_is_designed(
+    scenario: &Scenario,
+    bench: &Bench,
+    said: &Said,
+    fault: Option<&Fault>,
+) -> Result<(), String> {
+    // The daemon is killed at the same call of its own; its starter cannot know.
+    let is_deadly = fault.is_some_and(|fault| fault.error.is_none());
     let code = said.status.code().unwrap_or(-1);
     let shown = format!("exit status {code}");
     match scenario.way {
@@ -159,7 +170,10 @@ fn status_is_designed(scenario: &Scenario, bench: &Bench, said: &Said) -> Result
                 bench.json("tmp/pending-nudge.json").is_some() || bench.json("DEADLOCK.flag").is_some();
             require(!done || stored, "it says done, and nothing is stored")?;
             let is_asked = |word: &str| words.contains(&word) && code == 0;
-            require(!is_asked("start") || bench.has_daemon(), "it says that a daemon runs, and none does")?;
+            require(
+                !is_asked("start") || is_deadly || bench.has_daemon(),
+                "it says that a daemon runs, and none does",
+            )?;
             require(
                 !is_asked("stop") || !bench.has_daemon(),
                 "it says that the daemon was stopped, and one runs",
@@ -177,7 +191,8 @@ fn nothing_vanishes(scenario: &Scenario, bench: &Bench, before: &Before, said: &
     }
     let delivered = said.out.contains("KILN DEADLOCK WATCHDOG");
     let staged = bench.json("tmp/pending-nudge.json").is_some();
-    require(delivered || staged, "a message is neither delivered nor staged any more")?;
+    let withdrawn = has_event(bench, before, "withdrawn");
+    require(delivered || staged || withdrawn, "a message is neither delivered nor staged any more")?;
     require(!(delivered && staged), "a message is delivered and still staged")
 }
 
@@ -203,7 +218,17 @@ pub(crate) fn goes_on(scenario: &Scenario, bench: &Bench, before: &Before) -> Re
     let said = bench.run(&["stop"], None)?;
     require(said.status.success() && comes(|| !bench.has_daemon()), "the next stop fails")?;
     nudge_and_claim(bench)?;
+    escalate(bench)?;
     no_strangers(bench)
+}
+
+fn escalate(bench: &Bench) -> Result<(), String> {
+    bench.age(3000, 3, 900);
+    let said = bench.run(&["check", "--act", "--json"], None)?;
+    require(
+        said.out.contains("\"done\":true") && bench.json("DEADLOCK.flag").is_some(),
+        &format!("the next escalation fails: {}{}", said.out.trim(), said.err.trim()),
+    )
 }
 
 fn nudge_and_claim(bench: &Bench) -> Result<(), String> {
@@ -213,7 +238,7 @@ fn nudge_and_claim(bench: &Bench) -> Result<(), String> {
         said.status.success() && said.out.contains("\"done\":true"),
         &format!("the next nudge fails: {}{}", said.out.trim(), said.err.trim()),
     )?;
-    let said = bench.event("PreToolUse", r#","tool_name":"Bash","tool_use_id":"t10""#)?;
+    let said = bench.event("UserPromptSubmit", r#","prompt":"go on""#)?;
     require(said.out.contains("KILN DEADLOCK WATCHDOG"), "the next claim delivers nothing")?;
     let count = number(bench.json("tmp/activity.json").as_ref(), "nudge_count");
     require(count == 1, "the next nudge is not counted")

@@ -169,8 +169,7 @@ impl Scenario {
             expect(bench, &["start"]);
         }
         let said = self.act(bench, fault)?;
-        let killed = said.status.code().is_none();
-        oracle::after(self, bench, &before, &said, killed)?;
+        oracle::after(self, bench, &before, &said, fault)?;
         oracle::goes_on(self, bench, &before)
     }
 

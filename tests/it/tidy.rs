@@ -245,7 +245,8 @@ fn model_and_protocol_know_no_file_clock_environment_or_process() {
 
 #[test]
 fn every_file_says_what_it_is_for_and_is_small() {
-    assert_none(sources("src").iter().chain(&sources("tests/it")).flat_map(ill_formed));
+    let folders = ["src", "tests/it", "tests/system"];
+    assert_none(folders.iter().flat_map(|folder| sources(folder)).flat_map(|source| ill_formed(&source)));
 }
 
 #[test]
@@ -257,6 +258,7 @@ fn only_a_hook_and_the_bridge_end_with_2() {
 fn no_file_is_forgotten() {
     assert_none(forgotten(&sources("src"), &["lib.rs", "main.rs"]));
     assert_none(forgotten(&sources("tests/it"), &["main.rs"]));
+    assert_none(forgotten(&sources("tests/system"), &["main.rs"]));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::model::cause::{Cause, Confidence, Diagnosis};
 use crate::model::event::{Event, What};
 use crate::model::judge::LEAD;
 use crate::model::nudge::Nudge;
+use crate::model::wait::is_background;
 use crate::model::wording::{self, ApiAdvice, clock, plain};
 
 impl Rehearsal {
@@ -56,7 +57,11 @@ impl Rehearsal {
 
     /// What a hook does about an event.
     fn hook(&mut self, event: &Event) {
-        let takes = matches!(event.what, What::Prompt { .. } | What::ToolStart { .. });
+        let takes = match &event.what {
+            What::Prompt { .. } => true,
+            What::ToolStart { tool, id, .. } => !is_background(tool, id),
+            _ => false,
+        };
         if takes && event.is_lead() {
             self.claim(event);
         }

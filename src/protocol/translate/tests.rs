@@ -149,6 +149,8 @@ fn a_failure_is_named_and_explained_in_every_form() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn nothing_in_a_line_is_long_or_breaks_it(
         name in prop::sample::select(vec!["PreToolUse", "PostToolUse", "Notification", "StopFailure", "SessionStart", "Odd"]),
