@@ -4,6 +4,7 @@ pub mod act;
 pub mod detach;
 pub mod log;
 pub mod post;
+mod rosters;
 pub mod run;
 pub mod serve;
 pub mod sight;

@@ -1,6 +1,5 @@
 //! One root in the daemon's care: its lock, its pid file, its beacon, and what is done about each look.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use tracing::{info, warn};
 
 use super::act::{Outcome, Scene, act};
+use super::rosters::Rosters;
 use super::sight::{Memo, follow, look};
 use crate::model::event::{Event, What};
 use crate::model::judge::Verdict;
@@ -17,19 +17,15 @@ use crate::model::pipeline::{Effect, End, Pipeline, Step};
 use crate::model::policy::Policy;
 use crate::model::sight::Sight;
 use crate::model::wording::report;
-use crate::protocol::team_json::Members;
 use crate::store::beacon::{self, Beacon};
 use crate::store::file::{FileError, chain};
 use crate::store::journal::{self, Follower, ROTATE_AT};
 use crate::store::root::Root;
 use crate::store::settings::mode_word;
-use crate::store::{activity_file, lock, pid_file, signals, team_file};
+use crate::store::{activity_file, lock, pid_file, signals};
 use crate::system::alert::Report;
 use crate::system::clock;
 use crate::system::process::{Identity, boot_id};
-
-/// Teams change seldom: their files are read at most this often.
-const ROSTER_EVERY: Duration = Duration::from_secs(5);
 
 /// A daemon without a beacon cannot be stopped and looks stuck: it is tried again this soon.
 const UNSEEN: Duration = Duration::from_secs(5);
@@ -48,10 +44,7 @@ pub struct Post {
     heard: bool,
     unheard: u32,
     stamp: Option<(i64, u64)>,
-    /// The members of each session's team as they were last noted.
-    rosters: BTreeMap<String, Members>,
-    /// Awake time at which they were last looked at.
-    rostered: Option<Duration>,
+    rosters: Rosters,
     /// The journal was there before: of its events nobody is told any more.
     caught_up: bool,
 }
@@ -100,8 +93,7 @@ impl Post {
             heard: false,
             unheard: 0,
             stamp: None,
-            rosters: BTreeMap::new(),
-            rostered: None,
+            rosters: Rosters::default(),
             caught_up: false,
         })
     }
@@ -154,7 +146,7 @@ impl Post {
         }
         self.mind_the_marks(&mut sight);
         self.mind_the_ears(&sight);
-        self.mind_the_teams(&sight, now);
+        self.rosters.mind(&self.root, &sight, now);
         let mut events = follow(&mut self.follower, &self.root, &mut sight);
         if !std::mem::replace(&mut self.caught_up, true) {
             events.clear();
@@ -186,28 +178,6 @@ impl Post {
         self.log(&step, faults);
         let stored = self.keep_beacon(&step, watching, now);
         Look { nap: if stored { step.nap } else { step.nap.min(UNSEEN) }, end, reports }
-    }
-
-    /// Takes note of who belongs to the team of each session, as its client keeps it.
-    fn mind_the_teams(&mut self, sight: &Sight, now: Moment) {
-        let is_due = self.rostered.is_none_or(|at| now.awake.saturating_sub(at) >= ROSTER_EVERY);
-        let Some(teams) = team_file::folder().filter(|folder| is_due && sight.is_active() && folder.is_dir())
-        else {
-            return;
-        };
-        self.rostered = Some(now.awake);
-        self.rosters.retain(|id, _| sight.living.contains(id));
-        for id in &sight.living {
-            let Some(found) = team_file::members(&teams, id) else { continue };
-            if self.rosters.get(id) == Some(&found) {
-                continue;
-            }
-            let what = What::Roster { members: found.names.clone(), lead: found.lead.clone() };
-            let event = Event { session: id.clone(), ..Event::of_root(now.wall, what) };
-            if journal::append(&self.root, &[event]).is_ok() {
-                self.rosters.insert(id.clone(), found);
-            }
-        }
     }
 
     /// The folder around the lock may have been removed: the lock is taken anew where others look for it, or two

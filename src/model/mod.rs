@@ -9,6 +9,7 @@ pub mod drawing;
 pub mod event;
 pub mod evidence;
 pub mod graph;
+pub mod incarnation;
 pub mod judge;
 pub mod ledger;
 pub mod moment;
