@@ -133,11 +133,6 @@ fn outside_an_active_pipeline_it_does_not_wait() {
 
 type End = fn(&World);
 
-/// The bridge may just be writing there.
-fn take_away(folder: &Path) {
-    eventually("the folder is gone", || fs::remove_dir_all(folder).is_ok() || !folder.exists());
-}
-
 #[test]
 fn the_end_of_the_pipeline_ends_it() {
     let ends: [(&str, End); 4] = [
