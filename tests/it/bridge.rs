@@ -1,7 +1,7 @@
 //! The bridge: waits for its session's nudge, wakes once, and leaves when there is nothing to wait for.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
