@@ -1,11 +1,11 @@
 //! A scratch project, the commands that run in it, with and without strace, and words about its files.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -147,6 +147,10 @@ impl Bench {
         activity["last_nudge_ts"] = if nudges == 0 { 0.into() } else { (now - nudged).into() };
         activity["nudge_count"] = nudges.into();
         fs::write(self.kiln("tmp/activity.json"), activity.to_string()).unwrap();
+        // Work that could not be stored is as old.
+        if let Ok(mark) = OpenOptions::new().write(true).open(self.kiln("tmp/watchdog/unstored")) {
+            mark.set_modified(UNIX_EPOCH).unwrap();
+        }
     }
 
     /// Tells whether a daemon holds its lock.
