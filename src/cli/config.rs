@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Map, json};
 
+use super::json_line;
 use super::place::Place;
 use crate::store::config::commented_defaults;
 use crate::store::settings::KEYS;
@@ -37,7 +38,8 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
                 )
             })
             .collect();
-        say!("{}", json!({"v": 1, "settings": settings, "alerts": config.policy.alerts.len()}));
+        let value = json!({"v": 1, "settings": settings, "alerts": config.policy.alerts.len()});
+        say!("{}", json_line(&value));
         return Ok(ExitCode::SUCCESS);
     }
     let mut section = "";

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::json_line;
 use super::place::Place;
 use super::status_text::{self, local};
 use crate::daemon::sight::{Memo, Sight};
@@ -59,7 +60,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
 fn show(view: &View, json: bool) -> anyhow::Result<()> {
     let mut out = anstream::stdout();
     if json {
-        writeln!(out, "{}", view.json())?;
+        writeln!(out, "{}", json_line(&view.json()))?;
     } else {
         write!(out, "{}", status_text::render(view))?;
     }
@@ -99,6 +100,7 @@ impl View {
         };
         sight.faults.extend(beacon.iter().flat_map(|beacon| beacon.faults.iter().cloned()));
         sight.faults.extend(obstacle(&root.kiln()));
+        sight.faults.extend(root.check().err().map(|error| crate::store::file::chain(&error)));
         let seen: BTreeSet<String> = std::mem::take(&mut sight.faults).into_iter().collect();
         sight.faults = seen.into_iter().collect();
         let times =

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use chrono::{DateTime, Local, Utc};
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::status::{View, state_word};
 use crate::model::judge::{agents, name_of};
@@ -62,7 +63,9 @@ fn silence(view: &View) -> String {
 fn watching(view: &View) -> String {
     match &view.daemon {
         Daemon::None => "no daemon".to_owned(),
-        Daemon::Running(None) => "a daemon is starting".to_owned(),
+        Daemon::Running(None) => {
+            "a daemon is starting, or something else holds its lock; \"watchdog start\" tells".to_owned()
+        }
         Daemon::Running(Some(beacon)) => {
             let since = local(beacon.started, view.now.wall);
             let mode = if beacon.mode == "observe" { ", observing only" } else { "" };
@@ -82,11 +85,11 @@ fn pipeline(view: &View) -> String {
     match &view.sight.activity {
         None => format!("stage {stage}; no work has been seen yet"),
         Some(activity) => {
-            format!(
-                "stage {stage}; last work {} ago ({})",
-                silence(view),
-                plain(&activity.last_activity_source, 60)
-            )
+            let source = match activity.last_activity_source.as_str() {
+                "" => String::new(),
+                source => format!(" ({})", plain(source, 60)),
+            };
+            format!("stage {stage}; last work {} ago{source}", silence(view))
         }
     }
 }
@@ -150,12 +153,12 @@ pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let mut word = word;
-        let line = lines.last_mut().map_or(0, |line| line.chars().count());
-        if line > 0 && line + 1 + word.chars().count() > room {
+        let line = lines.last_mut().map_or(0, |line| line.width());
+        if line > 0 && line + 1 + word.width() > room {
             lines.push(String::new());
         }
-        while word.chars().count() > room {
-            let cut = word.char_indices().nth(room).map_or(word.len(), |(at, _)| at);
+        while word.width() > room {
+            let cut = cut_at(word, room);
             lines.push(word[..cut].to_owned());
             lines.push(String::new());
             word = &word[cut..];
@@ -169,6 +172,16 @@ pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
     }
     lines.retain(|line| !line.is_empty());
     lines
+}
+
+/// Where the part of a word ends that fits into so many columns; a character may take two.
+fn cut_at(word: &str, room: usize) -> usize {
+    let mut columns = 0;
+    let beyond = word.char_indices().find(|(_, c)| {
+        columns += c.width().unwrap_or(0);
+        columns > room
+    });
+    beyond.map_or(word.len(), |(at, _)| at)
 }
 
 /// A point in time as a person reads it here: the time of day, with the date if it is another day.

@@ -13,6 +13,7 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 
 use crate::model::wording::{clock, plain};
+use crate::store::file::check_folder;
 use crate::system;
 
 /// The log and the one before it hold at most this much together.
@@ -118,6 +119,10 @@ impl Inner {
             named.ok() != file.metadata().ok().map(|meta| meta.ino())
         });
         if self.file.is_none() || is_gone {
+            // A link in place of our folder would lead the log elsewhere.
+            if let Some(folder) = self.path.parent() {
+                check_folder(folder).map_err(io::Error::other)?;
+            }
             let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
             let file = OpenOptions::new()
                 .append(true)
@@ -135,3 +140,6 @@ impl Inner {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

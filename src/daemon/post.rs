@@ -1,7 +1,7 @@
 //! One root in the daemon's care: its lock, its pid file, its beacon, and what is done about each look.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tracing::{info, warn};
@@ -132,9 +132,12 @@ impl Post {
     pub fn look(&mut self, watching: &str) -> Look {
         let now = clock::now();
         let mut sight = Sight::of(&self.root, &mut self.memo);
-        if let Some(end) = self.mind_the_lock(&mut sight) {
-            return Look { nap: Duration::ZERO, end: Some(end), reports: Vec::new() };
+        match self.mind_the_lock(&sight) {
+            Ok(None) => {}
+            Ok(Some(end)) => return Look { nap: Duration::ZERO, end: Some(end), reports: Vec::new() },
+            Err(error) => return self.shut_out(&error),
         }
+        self.mind_the_marks(&mut sight);
         self.mind_the_ears(&sight);
         let mut events = follow(&mut self.follower, &self.root, &mut sight);
         if !std::mem::replace(&mut self.caught_up, true) {
@@ -171,19 +174,31 @@ impl Post {
 
     /// The folder around the lock may have been removed: the lock is taken anew where others look for it, or two
     /// daemons would watch one root.
-    fn mind_the_lock(&mut self, sight: &mut Sight) -> Option<End> {
+    fn mind_the_lock(&mut self, sight: &Sight) -> Result<Option<End>, FileError> {
         let path = self.root.daemon_lock();
         if sight.is_gone || lock::is_in_place(&self.lock, &path) {
-            return None;
+            return Ok(None);
         }
         match self.take_again(&path) {
-            Ok(true) => info!(root = self.root.display(), "watching again, in a folder that was made again"),
-            Ok(false) => return Some(End::Displaced),
+            Ok(true) => {
+                info!(root = self.root.display(), "watching again, in a folder that was made again");
+                Ok(None)
+            }
+            Ok(false) => Ok(Some(End::Displaced)),
             // In a sandbox of a service manager only a new process can write in the new folder.
-            Err(_) if self.beacon.stays => return Some(End::ShutOut),
-            Err(error) => sight.faults.push(chain(&error)),
+            Err(_) if self.beacon.stays => Ok(Some(End::ShutOut)),
+            Err(error) => Err(error),
         }
-        None
+    }
+
+    /// What stands in place of our folder is not ours: nothing is read, written or removed in it.
+    fn shut_out(&mut self, error: &FileError) -> Look {
+        let faults = vec![chain(error)];
+        if self.faults != faults {
+            warn!(root = self.root.display(), fault = faults[0], "fault");
+            self.faults = faults;
+        }
+        Look { nap: self.pipeline.policy().daemon.tick, end: None, reports: Vec::new() }
     }
 
     /// Returns false if another daemon was faster.
@@ -197,6 +212,18 @@ impl Post {
         self.beacon.last_tick_awake_ms = 0;
         pid_file::store(&self.root, pid_file::DAEMON, std::process::id())?;
         Ok(true)
+    }
+
+    /// A session's end takes our marks away and asks us to end. If it died in between we go on, and are to be found.
+    fn mind_the_marks(&mut self, sight: &mut Sight) {
+        let is_there = |path: PathBuf| path.symlink_metadata().is_ok();
+        if !sight.is_gone && !is_there(self.root.in_tmp(pid_file::DAEMON)) {
+            let stored = pid_file::store(&self.root, pid_file::DAEMON, std::process::id());
+            sight.faults.extend(stored.err().map(|error| chain(&error)));
+        }
+        if !is_there(self.root.in_own("daemon.json")) {
+            self.beacon.last_tick_awake_ms = 0;
+        }
     }
 
     /// Counts looks that find a new stamp although nothing was heard.

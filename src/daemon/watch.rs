@@ -13,6 +13,7 @@ use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::store::pid_file;
 use crate::store::root::Root;
 
 /// Something happened in a root's folders.
@@ -25,7 +26,7 @@ pub enum Hint {
 }
 
 /// Files whose change is worth a look.
-const NAMES: [&str; 4] = ["STATE.md", "DEADLOCK.flag", "activity.json", "tmp"];
+const NAMES: [&str; 5] = ["STATE.md", "DEADLOCK.flag", "activity.json", "tmp", pid_file::DAEMON];
 
 /// Watches the folders of all roots.
 #[derive(Default)]
@@ -78,11 +79,11 @@ impl Watch {
             if self.folders.get(&folder) == Some(&id) {
                 continue;
             }
-            let watched = guarded(|| {
+            let outcome = guarded(|| {
                 watcher.unwatch(&folder).ok();
                 watcher.watch(&folder, RecursiveMode::NonRecursive)
             });
-            match watched {
+            match outcome {
                 Some(Ok(())) => {
                     self.folders.insert(folder, id);
                 }

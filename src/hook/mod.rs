@@ -17,7 +17,8 @@ use std::process::ExitCode;
 
 use scene::Scene;
 
-use crate::model::event::What;
+use crate::model::event::{Event, What};
+use crate::model::wording::plain;
 use crate::protocol::payload;
 use crate::store::file::{FileError, chain};
 use crate::system::stdin;
@@ -55,6 +56,11 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 fn reply(arguments: impl Iterator<Item = OsString>) -> Reply {
     let Some(payload) = stdin::read().and_then(|bytes| payload::read(&bytes)) else { return Reply::Silence };
     let Some(mut scene) = Scene::find(payload, explicit_root(arguments)) else { return Reply::Silence };
+    // A project may come with links in place of our folders: nothing is read, written or removed through them. The
+    // commands say so by name; here there is no place of ours where it could be said.
+    if scene.root.check().is_err() {
+        return Reply::Silence;
+    }
     if scene.payload.event == "SessionEnd" {
         scene.note_fault(session::end(&scene));
         return Reply::Silence;
@@ -92,11 +98,28 @@ fn handle(scene: &mut Scene) -> Reply {
             Reply::Silence
         }
         "FileChanged" => taking::wake(scene),
+        "Stop" => {
+            let events = [Some(scene.event.clone()), background(scene)];
+            scene.journal(&events.into_iter().flatten().collect::<Vec<_>>());
+            Reply::Silence
+        }
         _ => {
             scene.journal(std::slice::from_ref(&scene.event));
             Reply::Silence
         }
     }
+}
+
+/// A turn that ends with a task in the background is parked: the client goes on by itself when the task ends, so it
+/// explains silence as a running tool does, with the same limit. The next prompt ends it.
+fn background(scene: &Scene) -> Option<Event> {
+    let kind = scene.payload.background()?;
+    Some(scene.of_session(What::ToolStart {
+        tool: format!("{} in the background", plain(kind, 40)),
+        id: String::new(),
+        timeout_ms: None,
+        hash: String::new(),
+    }))
 }
 
 /// The sender of a message that nobody got is told which names exist.

@@ -178,8 +178,8 @@ pub fn judge(facts: &Facts<'_>, policy: &Policy, now: Moment) -> Verdict {
 
 /// Looks for a reason to stay quiet: a person, a tool, the API.
 fn held(facts: &Facts<'_>, policy: &Policy, stage: &str, now: Millis) -> Option<Verdict> {
-    if let Some((held, _)) = person(facts, policy, stage) {
-        return Some(Verdict::Quiet { reason: Reason::WaitsForPerson(held), until: None });
+    if let Some((held, until)) = waiting(facts, policy, stage, now) {
+        return Some(Verdict::Quiet { reason: Reason::WaitsForPerson(held), until: Some(until) });
     }
     if let Some((held, until)) = tool(facts, policy, now) {
         return Some(Verdict::Quiet { reason: Reason::ToolRunning(held), until: Some(until) });
@@ -200,11 +200,27 @@ fn held(facts: &Facts<'_>, policy: &Policy, stage: &str, now: Millis) -> Option<
 
 /// Returns whoever has waited longest for a person, and whether the journal says that the operator was told.
 pub fn person(facts: &Facts<'_>, policy: &Policy, stage: &str) -> Option<(Held, bool)> {
-    let asked = agents(facts).filter_map(|(session, id, agent)| {
+    asked(facts).min_by_key(|(held, _)| held.since).or_else(|| interactive(facts, policy, stage))
+}
+
+/// Returns the oldest question that still explains silence, and until when it does. A dialog that was dismissed leaves no
+/// event behind it: without a limit its question would hide every stall to come.
+fn waiting(facts: &Facts<'_>, policy: &Policy, stage: &str, now: Millis) -> Option<(Held, Millis)> {
+    asked(facts)
+        .chain(interactive(facts, policy, stage))
+        .map(|(held, _)| {
+            let until = held.since.saturating_add(millis(policy.quiet.person_limit));
+            (held, until)
+        })
+        .filter(|(_, until)| *until > now)
+        .min_by_key(|(held, _)| held.since)
+}
+
+fn asked<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = (Held, bool)> + use<'a> {
+    agents(facts).filter_map(|(session, id, agent)| {
         let Asked { since, what, told, .. } = agent.asked.as_ref()?;
         Some((held_by(session, id, agent, what.words(), *since), *told))
-    });
-    asked.min_by_key(|(held, _)| held.since).or_else(|| interactive(facts, policy, stage))
+    })
 }
 
 /// In an interactive phase a lead whose turn is over waits for its person.

@@ -44,6 +44,8 @@ pub struct Quiet {
     pub tool_limit: Duration,
     /// A person who has been asked for this long is told once more, out of band.
     pub tell_person_after: Duration,
+    /// A question to a person explains silence for this long: a dialog that was dismissed leaves no event behind it.
+    pub person_limit: Duration,
     /// The longest hold for an API that said "wait".
     pub api_hold_max: Duration,
 }
@@ -101,6 +103,7 @@ impl Default for Policy {
             quiet: Quiet {
                 tool_limit: Duration::from_secs(30 * 60),
                 tell_person_after: Duration::from_secs(5 * 60),
+                person_limit: Duration::from_secs(12 * 3600),
                 api_hold_max: Duration::from_secs(6 * 3600),
             },
             daemon: Daemon {

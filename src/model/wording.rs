@@ -207,7 +207,8 @@ fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || is_invisible(c) { ' ' } else { c }).collect()
 }
 
-fn is_invisible(c: char) -> bool {
+/// Tells whether a character shows nothing and may turn, join or hide what stands beside it.
+pub fn is_invisible(c: char) -> bool {
     matches!(
         c,
         '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'

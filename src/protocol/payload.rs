@@ -97,6 +97,16 @@ impl Payload {
             .then(|| message::read(self.fields.get("tool_input"), self.fields.get("tool_response")))
     }
 
+    /// The kind of the first task that still runs in the background when the lead's turn ends. Teammates and subagents
+    /// are none: what they do is seen by their own events.
+    pub fn background(&self) -> Option<&str> {
+        self.fields.get("background_tasks").list().iter().find_map(|task| {
+            let kind = task.get("type").word()?;
+            let is_other = !matches!(kind, "teammate" | "subagent");
+            (is_other && task.get("status").text() == "running").then_some(kind)
+        })
+    }
+
     /// Tells whether a prompt is our own wake: an automated notification that carries our mark.
     pub fn is_own_wake(&self) -> bool {
         let prompt = self.field("prompt");

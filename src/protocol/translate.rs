@@ -4,7 +4,7 @@ use super::api_error;
 use super::payload::Payload;
 use crate::model::event::{Event, VERSION, What};
 use crate::model::moment::Millis;
-use crate::model::wording::plain;
+use crate::model::wording::{one_line, plain};
 
 /// The longest name, id or word that is taken over from a payload.
 const LONGEST: usize = 200;
@@ -24,15 +24,15 @@ pub fn event(payload: &Payload, client: Client<'_>, at: Millis) -> Event {
     // An agent without an id is told from the lead by its name.
     let agent = match payload.agent() {
         "" => name.clone(),
-        id => bounded(id),
+        agent => id(agent),
     };
     let what = what(payload, client);
-    Event { v: VERSION, at, session: bounded(payload.session()), agent, name, what }
+    Event { v: VERSION, at, session: id(payload.session()), agent, name, what }
 }
 
 fn what(payload: &Payload, client: Client<'_>) -> What {
     let word = |name: &str| bounded(payload.field(name));
-    let id = || bounded(payload.field("tool_use_id"));
+    let call = || id(payload.field("tool_use_id"));
     match payload.event.as_str() {
         "SessionStart" => {
             What::SessionStart { source: word("source"), pid: client.pid, entry: client.entry.to_owned() }
@@ -41,7 +41,7 @@ fn what(payload: &Payload, client: Client<'_>) -> What {
         "UserPromptSubmit" => What::Prompt { wake: payload.is_own_wake() },
         "PreToolUse" => What::ToolStart {
             tool: bounded(payload.tool()),
-            id: id(),
+            id: call(),
             timeout_ms: payload.timeout_ms(),
             hash: payload.call_hash(),
         },
@@ -50,10 +50,10 @@ fn what(payload: &Payload, client: Client<'_>) -> What {
             let message = payload.message().filter(|_| !failed).map(|mut message| {
                 message.to = bounded(&message.to);
                 message.head = bounded(&message.head);
-                message.request_id = bounded(&message.request_id);
+                message.request_id = id(&message.request_id);
                 message
             });
-            What::ToolEnd { tool: bounded(payload.tool()), id: id(), failed, message }
+            What::ToolEnd { tool: bounded(payload.tool()), id: call(), failed, message }
         }
         "SubagentStart" => What::AgentStart,
         "SubagentStop" => What::AgentStop,
@@ -87,7 +87,15 @@ pub fn failure_text(payload: &Payload) -> &str {
         .unwrap_or_default()
 }
 
-/// Names, ids and words only: bounded, on one line, nothing that looks like a secret.
+/// An id tells one thing from another, so it is never masked: many look like keys, and would all be the same then.
+fn id(text: &str) -> String {
+    one_line(text, LONGEST)
+}
+
+/// Names and words only: bounded, on one line, nothing that looks like a secret.
 fn bounded(text: &str) -> String {
     plain(text, LONGEST)
 }
+
+#[cfg(test)]
+mod tests;

@@ -173,3 +173,6 @@ impl Held<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

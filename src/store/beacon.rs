@@ -99,3 +99,6 @@ pub fn load(root: &Root) -> Option<Beacon> {
     beacon.touched = Some(touched).filter(|touched| *touched > beacon.last_tick + APART);
     Some(beacon)
 }
+
+#[cfg(test)]
+mod tests;

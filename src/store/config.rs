@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write;
-use std::fs;
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
@@ -77,6 +79,23 @@ impl Layers {
     }
 }
 
+/// The longest settings file.
+const MOST: u64 = 1024 * 1024;
+
+/// Reads a settings file. Links are followed, as people keep such files elsewhere; a pipe or a device would hold up
+/// every hook.
+fn read(path: &Path) -> io::Result<String> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() || meta.len() > MOST {
+        return Err(io::Error::other("not a regular file of at most 1 MiB"));
+    }
+    let mut text = String::new();
+    file.take(MOST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Sections whose variables are ours. `WATCHDOG_USEC` and `WATCHDOG_PID` belong to systemd.
 const SECTIONS: [&str; 5] = ["rule", "quiet", "daemon", "bridge", "agents"];
 
@@ -88,7 +107,7 @@ impl Config {
 
     fn take_file(&mut self, path: &Path) -> Result<(), ConfigError> {
         let place = |line: usize| format!("{}:{line}", path.display());
-        let text = match fs::read_to_string(path) {
+        let text = match read(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(()),
@@ -108,24 +127,22 @@ impl Config {
         })?;
         let mut alerts = Vec::new();
         for (section, body) in parsed.get_ref() {
-            let at = place(line_of(section.span().start));
+            let (name, at) = (section.get_ref().as_ref(), place(line_of(section.span().start)));
             match body.get_ref() {
-                DeValue::Array(list) if section.get_ref() == "alert" => {
+                DeValue::Array(list) if name == "alert" => {
                     for entry in list {
-                        let at = place(line_of(entry.span().start));
-                        alerts.push(
-                            alert(&own(entry.get_ref())).map_err(|fault| ConfigError { place: at, fault })?,
-                        );
+                        let place = place(line_of(entry.span().start));
+                        let alert = alert(&own(entry.get_ref()));
+                        alerts.push(alert.map_err(|fault| ConfigError { place, fault })?);
                     }
                 }
-                DeValue::Table(keys) => {
+                DeValue::Table(keys) if name != "alert" && (SECTIONS.contains(&name) || !keys.is_empty()) => {
                     for (key, value) in keys {
-                        let name = format!("{}.{}", section.get_ref(), key.get_ref());
-                        let at = place(line_of(key.span().start));
-                        self.set(&name, &own(value.get_ref()), &at)?;
+                        let place = place(line_of(key.span().start));
+                        self.set(&format!("{name}.{}", key.get_ref()), &own(value.get_ref()), &place)?;
                     }
                 }
-                _ => return Err(unknown(section.get_ref(), &at)),
+                body => return Err(no_section(name, body, at)),
             }
         }
         if !alerts.is_empty() {
@@ -204,7 +221,7 @@ fn alert(value: &Value) -> Result<Alert, String> {
         let Some(value) = table.get(name) else { return Ok(None) };
         let words = value
             .as_array()
-            .map(|list| list.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect());
+            .and_then(|list| list.iter().map(|word| word.as_str().map(ToOwned::to_owned)).collect());
         words.map(Some).ok_or_else(|| format!("alert.{name}: a list of words is wanted"))
     };
     let on = list("on")?.unwrap_or_else(|| OCCASIONS.iter().map(ToString::to_string).collect());
@@ -217,7 +234,9 @@ fn alert(value: &Value) -> Result<Alert, String> {
     let words = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
     let run = match (list("run")?, table.get("webhook"), table.get("desktop")) {
         (Some(run), None, None) if !run.is_empty() => run,
-        (None, Some(Value::String(url)), None) if url.starts_with("http") => {
+        (None, Some(Value::String(url)), None)
+            if url.starts_with("http://") || url.starts_with("https://") =>
+        {
             let mut run = words(&[
                 "curl",
                 "-fsS",
@@ -242,6 +261,23 @@ fn alert(value: &Value) -> Result<Alert, String> {
         }
     };
     Ok(Alert { on, run })
+}
+
+/// What stands at the top level of a file and is neither a section of ours nor `[[alert]]`.
+fn no_section(name: &str, body: &DeValue<'_>, place: String) -> ConfigError {
+    let fault = match body {
+        DeValue::Table(_) if name == "alert" => {
+            "alerts are a list; write [[alert]] with two brackets".to_owned()
+        }
+        DeValue::Table(_) => {
+            format!("[{name}] is no section; there are [{}] and [[alert]]", SECTIONS.join("], ["))
+        }
+        DeValue::Array(_) if SECTIONS.contains(&name) => {
+            format!("{name} is no list; write [{name}] with one pair of brackets")
+        }
+        _ => return unknown(name, &place),
+    };
+    ConfigError { place, fault }
 }
 
 fn unknown(name: &str, place: &str) -> ConfigError {
@@ -269,3 +305,6 @@ fn own(value: &DeValue<'_>) -> Value {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,8 +4,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::OFlags;
+
+use super::lock::{self, Kind};
+
+/// How long a writer waits for another of the same file. One that is stopped delays no hook for longer.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A file could not be read, replaced or removed.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +90,7 @@ pub fn read_own(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FileError> {
 /// Replaces `path` by a file of these bytes: readers see the old or the new, whole.
 ///
 /// The new file is written in `temp_dir` first, under a name that depends on the target alone, so that what a
-/// killed writer left behind is used up by the next. Writers of one target exclude each other by a lock.
+/// killed writer left behind is used up by the next. Writers of one target take turns by a lock on that file.
 ///
 /// # Errors
 /// The bytes could not be written or the name could not be given; then `path` is as it was.
@@ -108,7 +114,9 @@ pub fn replace(
 }
 
 fn replace_through(temp: &Path, path: &Path, bytes: &[u8], access: Access, durable: bool) -> io::Result<()> {
-    let result = write_new(temp, bytes, access, durable).and_then(|()| fs::rename(temp, path));
+    // Held until the file has its name: the lock goes with it.
+    let mut file = open_alone(temp, access)?;
+    let result = write_new(&mut file, bytes, durable).and_then(|()| fs::rename(temp, path));
     if result.is_err() {
         fs::remove_file(temp).ok();
     } else if durable && let Some(folder) = path.parent() {
@@ -117,15 +125,8 @@ fn replace_through(temp: &Path, path: &Path, bytes: &[u8], access: Access, durab
     result
 }
 
-fn write_new(temp: &Path, bytes: &[u8], access: Access, durable: bool) -> io::Result<()> {
-    let mut file = match open_new(temp, access) {
-        // A planted link, pipe or file of another user: take it away, then make our own.
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            fs::remove_file(temp).map_err(|_| error)?;
-            open_new(temp, access)?
-        }
-        other => other?,
-    };
+fn write_new(file: &mut File, bytes: &[u8], durable: bool) -> io::Result<()> {
+    file.set_len(0)?;
     file.write_all(bytes)?;
     if durable {
         file.sync_all()?;
@@ -133,20 +134,35 @@ fn write_new(temp: &Path, bytes: &[u8], access: Access, durable: bool) -> io::Re
     Ok(())
 }
 
-fn open_new(temp: &Path, access: Access) -> io::Result<File> {
+/// Opens the temporary file for one writer alone, whether it is there or not.
+fn open_alone(temp: &Path, access: Access) -> io::Result<File> {
+    let mut options = OpenOptions::new();
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(access.mode())
-        .custom_flags(flags)
-        .open(temp)?;
-    let meta = file.metadata()?;
-    if !meta.is_file() || meta.uid() != euid() {
-        return Err(io::Error::other("it is not a regular file of ours"));
+    options.write(true).create(true).truncate(false).mode(access.mode()).custom_flags(flags);
+    // The writer before us may have given the file that we opened its target's name: then there is a new one.
+    for _ in 0..16 {
+        let file = match options.open(temp) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
+            Err(error) => {
+                fs::remove_file(temp).map_err(|_| error)?;
+                continue;
+            }
+        };
+        let meta = file.metadata()?;
+        if !meta.is_file() || meta.uid() != euid() {
+            // A planted pipe or a file of another user: take it away, then make our own.
+            fs::remove_file(temp)?;
+        } else if !lock::lock(&file, Kind::Exclusive, PATIENCE)? {
+            break;
+        } else if lock::is_in_place(&file, temp) {
+            return Ok(file);
+        }
     }
-    Ok(file)
+    Err(io::Error::new(
+        io::ErrorKind::TimedOut,
+        "another process is writing it; if it is stopped, continue or end it",
+    ))
 }
 
 /// Removes a file. That it was not there is no error.
@@ -169,12 +185,26 @@ pub fn own_folder(path: &Path, mode: u32) -> Result<(), FileError> {
         Ok(meta) => trust_folder(path, &meta),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             match fs::DirBuilder::new().mode(mode).create(path) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    Err(FileError::of("make", path)(error))
+                // Another process was faster; whose folder it is has to be seen.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let meta = fs::symlink_metadata(path).map_err(FileError::of("read", path))?;
+                    trust_folder(path, &meta)
                 }
-                _ => Ok(()),
+                result => result.map_err(FileError::of("make", path)),
             }
         }
+        Err(error) => Err(FileError::of("read", path)(error)),
+    }
+}
+
+/// Refuses a folder that is not ours. One that is not there is no fault.
+///
+/// # Errors
+/// As [`own_folder`].
+pub fn check_folder(path: &Path) -> Result<(), FileError> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) => trust_folder(path, &meta),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(FileError::of("read", path)(error)),
     }
 }
@@ -237,3 +267,6 @@ pub fn chain(error: &dyn std::error::Error) -> String {
     }
     line
 }
+
+#[cfg(test)]
+mod tests;

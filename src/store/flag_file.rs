@@ -22,11 +22,15 @@ pub fn load(root: &Root) -> Option<Flag> {
     }
 }
 
-/// Writes the flag so that it outlives a power cut: file and folder are synced.
+/// Writes the flag so that it outlives a power cut: file and folder are synced. A new flag wakes anew, even if the
+/// one before was removed by hand.
 ///
 /// # Errors
 /// It could not be stored.
 pub fn store(root: &Root, flag: &Flag) -> Result<(), FileError> {
+    if !is_there(root) {
+        remove(&root.in_own("flag.told"))?;
+    }
     replace(&root.flag(), &flag_json::write(flag), &root.own(), Access::Shared, true)
 }
 
@@ -43,3 +47,6 @@ pub fn clear(root: &Root) -> Result<(), FileError> {
 pub fn claim_wake(root: &Root) -> bool {
     std::fs::OpenOptions::new().write(true).create_new(true).open(root.in_own("flag.told")).is_ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,7 @@ use crate::model::ledger::Ledger;
 
 /// The size at which the daemon rotates, in bytes.
 pub const ROTATE_AT: u64 = 1024 * 1024;
-/// What is read at most: a journal that no daemon rotates still ends somewhere.
+/// What is read at most, from the end: a journal that no daemon rotates still ends somewhere.
 const MOST: u64 = 64 * 1024 * 1024;
 /// How long an append waits for a rotation. A holder that is stopped delays no hook for longer.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -62,11 +62,7 @@ fn open_to_append(root: &Root) -> io::Result<File> {
 }
 
 fn is_current(file: &File, root: &Root) -> bool {
-    let same = |a: &fs::Metadata, b: &fs::Metadata| a.ino() == b.ino() && a.dev() == b.dev();
-    match (file.metadata(), fs::symlink_metadata(root.in_own(NAME))) {
-        (Ok(mine), Ok(named)) => same(&mine, &named),
-        _ => false,
-    }
+    lock::is_in_place(file, &root.in_own(NAME))
 }
 
 /// Reads one line. A line that was torn by a full disk runs into the next: the last whole event in it counts.
@@ -92,8 +88,14 @@ pub fn parse(text: &[u8]) -> impl Iterator<Item = Event> {
 pub fn text(root: &Root) -> Result<Vec<u8>, FileError> {
     let path = root.in_own(NAME);
     let Some(file) = open_own(&path)? else { return Ok(Vec::new()) };
+    let length = file.metadata().map_err(FileError::of("read", &path))?.len();
+    read_from(file, length.saturating_sub(MOST)).map_err(FileError::of("read", &path))
+}
+
+fn read_from(mut file: File, offset: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes).map_err(FileError::of("read", &path))?;
+    file.seek(SeekFrom::Start(offset))?;
+    file.take(MOST).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -104,10 +106,11 @@ pub fn text(root: &Root) -> Result<Vec<u8>, FileError> {
 pub fn all(root: &Root) -> Result<Vec<Event>, FileError> {
     let mut events = Vec::new();
     let path = root.in_own(OLD);
-    if let Some(file) = open_own(&path)? {
-        let mut bytes = Vec::new();
-        file.take(MOST).read_to_end(&mut bytes).map_err(FileError::of("read", &path))?;
-        events.extend(parse(&bytes));
+    if let Some(file) = open_own(&path)?
+        // A rotation that was killed half-way leaves one file with both names.
+        && !is_current(&file, root)
+    {
+        events.extend(parse(&read_from(file, 0).map_err(FileError::of("read", &path))?));
     }
     events.extend(parse(&text(root)?));
     Ok(events)
@@ -157,25 +160,35 @@ impl Follower {
     /// The journal is there but cannot be read.
     pub fn follow(&mut self, root: &Root) -> Result<Vec<Event>, FileError> {
         let path = root.in_own(NAME);
-        let Some(mut file) = open_own(&path)? else { return Ok(Vec::new()) };
+        let Some(file) = open_own(&path)? else { return Ok(Vec::new()) };
         let meta = file.metadata().map_err(FileError::of("read", &path))?;
         let id = (meta.dev(), meta.ino());
+        let mut events = Vec::new();
         if self.file != Some(id) || meta.len() < self.offset {
+            events = self.rest_of_rotated(root);
             *self = Self { file: Some(id), ..Self::default() };
         }
         if meta.len() == self.offset {
-            return Ok(Vec::new());
+            return Ok(events);
         }
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(self.offset)).map_err(FileError::of("read", &path))?;
-        file.take(MOST).read_to_end(&mut bytes).map_err(FileError::of("read", &path))?;
+        let bytes = read_from(file, self.offset).map_err(FileError::of("read", &path))?;
         let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |end| end + 1);
         self.offset += whole as u64;
-        let events: Vec<Event> = parse(&bytes[..whole]).collect();
-        for event in &events {
-            self.ledger.apply(event);
+        for event in parse(&bytes[..whole]) {
+            self.ledger.apply(&event);
+            events.push(event);
         }
         Ok(events)
+    }
+
+    /// What came between the last look and the rotation. The new file begins with all of it folded.
+    fn rest_of_rotated(&self, root: &Root) -> Vec<Event> {
+        let Ok(Some(file)) = open_own(&root.in_own(OLD)) else { return Vec::new() };
+        let is_followed = file.metadata().is_ok_and(|meta| self.file == Some((meta.dev(), meta.ino())));
+        if !is_followed {
+            return Vec::new();
+        }
+        read_from(file, self.offset).map(|bytes| parse(&bytes).collect()).unwrap_or_default()
     }
 
     /// Bytes followed so far.
@@ -196,6 +209,10 @@ pub fn rotate(root: &Root, at: i64, limit: u64) -> Result<bool, FileError> {
     if size <= limit || !lock::lock(&file, Kind::Exclusive, PATIENCE).map_err(FileError::of("lock", &path))? {
         return Ok(false);
     }
+    // Another rotation was faster: the lock is on its old text, and appenders are on the new.
+    if !is_current(&file, root) {
+        return Ok(false);
+    }
     let ledger = fold(root)?;
     let snapshot = Event::of_root(at, What::Snapshot { ledger: Box::new(ledger) });
     let mut bytes =
@@ -210,3 +227,6 @@ pub fn rotate(root: &Root, at: i64, limit: u64) -> Result<bool, FileError> {
     replace(&path, &bytes, &root.own(), Access::Private, false)?;
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,9 @@ use super::file::FileError;
 
 /// The first pause between two attempts; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_micros(250);
-const LONGEST_PAUSE: Duration = Duration::from_millis(4);
+/// A crowd that asks often keeps the one who holds the lock from its work; the more there are, the sooner one of them
+/// comes by after a release anyway.
+const LONGEST_PAUSE: Duration = Duration::from_millis(32);
 
 /// How a lock is shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,3 +86,6 @@ pub fn is_in_place(file: &File, path: &Path) -> bool {
 pub fn is_held(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
+
+#[cfg(test)]
+mod tests;

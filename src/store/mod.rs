@@ -17,3 +17,6 @@ pub mod sessions;
 pub mod settings;
 pub mod state_file;
 pub mod transient;
+
+#[cfg(test)]
+mod scratch;

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
@@ -61,26 +62,38 @@ pub fn claim(root: &Root, is_mine: impl Fn(&Nudge) -> bool) -> Result<Option<Nud
     match read(&root.pending())? {
         Pending::Nothing => return Ok(None),
         Pending::Staged(nudge) if !is_mine(&nudge) => return Ok(None),
-        Pending::Staged(_) => {}
-        Pending::Broken(_) => return remove(&root.pending()).map(|()| None),
+        Pending::Staged(_) | Pending::Broken(_) => {}
     }
     let Some(taken) = take(root)? else { return Ok(None) };
-    let put_back = || renameat_with(CWD, &taken, CWD, root.pending(), RenameFlags::NOREPLACE).is_ok();
     // What was taken may be another message than the one that was looked at.
     let nudge = match read(&taken) {
-        Ok(Pending::Staged(nudge)) => Some(nudge),
-        Ok(_) => None,
+        Ok(Pending::Staged(nudge)) => nudge,
+        Ok(_) => return remove(&taken).map(|()| None),
         Err(error) => {
-            put_back();
+            put_back(root, &taken).ok();
             return Err(error);
         }
     };
-    if nudge.as_ref().is_some_and(|nudge| !is_mine(nudge)) && put_back() {
-        return Ok(None);
+    if !is_mine(&nudge) {
+        return put_back(root, &taken).map(|()| None);
     }
     // It is ours, whether or not its name goes: nobody else looks there, and the next message sweeps it away.
     remove(&taken).ok();
-    Ok(nudge)
+    Ok(Some(nudge))
+}
+
+/// Gives a message that was taken its place again, unless a newer one has been staged since.
+fn put_back(root: &Root, taken: &Path) -> Result<(), FileError> {
+    let pending = root.pending();
+    // Not every file system knows a rename that replaces nothing; a link never does.
+    let is_back = renameat_with(CWD, taken, CWD, &pending, RenameFlags::NOREPLACE).is_ok()
+        || fs::hard_link(taken, &pending).is_ok()
+        || pending.symlink_metadata().is_err() && fs::rename(taken, &pending).is_ok();
+    if is_back || pending.symlink_metadata().is_ok() {
+        return remove(taken);
+    }
+    let error = io::Error::other("what was taken for another could not be put back");
+    Err(FileError::of("stage", &pending)(error))
 }
 
 /// Removes what takers left that died between taking and removing. Whether their client got the text is not known,
@@ -91,6 +104,7 @@ fn sweep(root: &Root) {
         let name = entry.file_name();
         let taker =
             name.to_str().and_then(|name| name.strip_prefix("pending-nudge.")?.strip_suffix(".claimed"));
+        let taker = taker.and_then(|taker| taker.split('-').next());
         if taker.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
             fs::remove_file(entry.path()).ok();
         }
@@ -105,13 +119,18 @@ pub fn withdraw(root: &Root, is_over: impl Fn(&Nudge) -> bool) -> Result<Option<
     Ok(claim(root, is_over)?.map(|nudge| nudge.id))
 }
 
-/// Moves the file to a name of this process. A name that a killed process of the same number left is overwritten.
+/// Moves the file to a name of its own. A name that a killed process of the same number left is overwritten.
 fn take(root: &Root) -> Result<Option<PathBuf>, FileError> {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
     let pending = root.pending();
-    let mine = root.in_own(&format!("pending-nudge.{}.claimed", std::process::id()));
+    let number = TAKEN.fetch_add(1, Ordering::Relaxed);
+    let mine = root.in_own(&format!("pending-nudge.{}-{number}.claimed", std::process::id()));
     match fs::rename(&pending, &mine) {
         Ok(()) => Ok(Some(mine)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(FileError::of("claim", &pending)(error)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,3 +37,6 @@ pub fn remove_if(root: &Root, name: &str, pid: u32) {
         remove(&path).ok();
     }
 }
+
+#[cfg(test)]
+mod tests;

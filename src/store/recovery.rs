@@ -59,3 +59,6 @@ fn is_noted(root: &Root, timestamp: i64) -> bool {
     timestamp > 0
         && memmem::find(&text, format!("DEADLOCK.flag of {}", clock(timestamp * 1000)).as_bytes()).is_some()
 }
+
+#[cfg(test)]
+mod tests;

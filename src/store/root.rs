@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::file::{FileError, own_folder};
+use super::file::{FileError, check_folder, own_folder};
 
 /// A project folder that holds `.kiln/`, by its real path (no symlinks, so that one root has one name).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -135,8 +135,21 @@ impl Root {
         }
     }
 
+    /// Refuses our folders if they are not ours to trust, as [`Root::prepare`] does, and makes none.
+    ///
+    /// # Errors
+    /// One is a symlink, or belongs to another user.
+    pub fn check(&self) -> Result<(), FileError> {
+        [self.kiln(), self.tmp(), self.own(), self.sessions()]
+            .iter()
+            .try_for_each(|folder| check_folder(folder))
+    }
+
     /// The root's path as people read it: control characters shown as escapes, other bytes marked.
     pub fn display(&self) -> String {
         String::from_utf8_lossy(self.0.as_os_str().as_bytes()).escape_debug().to_string().replace("\\'", "'")
     }
 }
+
+#[cfg(test)]
+mod tests;

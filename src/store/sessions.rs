@@ -119,3 +119,6 @@ pub fn belongs_to(
         None => true,
     }
 }
+
+#[cfg(test)]
+mod tests;

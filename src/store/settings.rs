@@ -70,6 +70,12 @@ pub const KEYS: &[Key] = &[
         show: |policy| show_span(policy.quiet.tell_person_after),
     },
     Key {
+        name: "quiet.person_limit",
+        doc: "a question to a person explains silence for this long",
+        set: |policy, value| put(&mut policy.quiet.person_limit, span(value)),
+        show: |policy| show_span(policy.quiet.person_limit),
+    },
+    Key {
         name: "quiet.api_hold_max",
         doc: "the longest hold for an API that asked to wait",
         set: |policy, value| put(&mut policy.quiet.api_hold_max, span(value)),
@@ -213,3 +219,6 @@ fn show_words(words: &[String]) -> String {
     let list: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
     format!("[{}]", list.join(", "))
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,12 +8,15 @@ use rustix::fs::OFlags;
 
 use super::file::{FileError, euid};
 use super::root::Root;
+use crate::model::wording::plain;
 use crate::protocol::state_md;
 
 /// A stage stands near the top; only if it does not, more is read.
 const HEAD: u64 = 16 * 1024;
 /// What is read at most of a file of any size.
 const MOST: u64 = 1024 * 1024;
+/// The longest name of a stage, in characters.
+const LONGEST: usize = 80;
 
 /// Reads the pipeline's stage. None = there is no pipeline: no file, or none that names a stage.
 ///
@@ -35,12 +38,14 @@ pub fn stage(root: &Root) -> Result<Option<String>, FileError> {
         Ok((&mut file as &mut File).take(most).read_to_end(bytes)? as u64 == most)
     };
     let long = more(&mut bytes, HEAD).map_err(FileError::of("read", &path))?;
-    let found = state_md::stage(&bytes);
+    // A line that goes on beyond what was read is read again, whole.
+    let lines = if long { memchr::memrchr(b'\n', &bytes).unwrap_or(0) } else { bytes.len() };
+    let found = state_md::stage(&bytes[..lines]);
     if found.is_some() || !long {
-        return Ok(found);
+        return Ok(found.map(|stage| plain(&stage, LONGEST)));
     }
     more(&mut bytes, MOST - HEAD).map_err(FileError::of("read", &path))?;
-    Ok(state_md::stage(&bytes))
+    Ok(state_md::stage(&bytes).map(|stage| plain(&stage, LONGEST)))
 }
 
 /// Appends a note, in one write, to the file as it is.
@@ -61,3 +66,6 @@ pub fn append(root: &Root, note: &str) -> Result<(), FileError> {
     }
     file.write_all(note.as_bytes()).map_err(FileError::of("append to", &path))
 }
+
+#[cfg(test)]
+mod tests;

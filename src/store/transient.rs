@@ -44,3 +44,6 @@ pub fn remove_all(root: &Root, held: Option<Held<'_>>, daemon: Daemon) -> Result
     drop(held);
     rest
 }
+
+#[cfg(test)]
+mod tests;

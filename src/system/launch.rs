@@ -10,20 +10,20 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
 
-use super::process::{Identity, boot_id};
+use super::process::{Identity, boot_id, lock_holder};
 use super::ready::READY;
 use crate::model::moment::{Moment, duration};
 use crate::store::beacon::{self, Beacon};
 use crate::store::file::{FileError, chain, obstacle};
-use crate::store::lock;
 use crate::store::root::Root;
+use crate::store::{lock, pid_file};
 
 /// How long a starter waits for another starter, and for its daemon's answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long an older daemon may take to end before it is ended.
 const GOODBYE: Duration = Duration::from_secs(3);
 /// How long a daemon without a beacon is watched: one that starts or ends takes a moment.
-const GRACE: Duration = Duration::from_millis(500);
+const GRACE: Duration = Duration::from_secs(2);
 
 /// The environment that a daemon keeps; nothing else of its starter's, so no key and no token.
 const KEEP: [&str; 14] = [
@@ -74,6 +74,9 @@ pub enum LaunchError {
     /// Somebody else has been starting one for too long.
     #[error("another process has been starting a daemon here for {} s", PATIENCE.as_secs())]
     Busy,
+    /// Something that is no daemon has the daemon's lock.
+    #[error("daemon.lock is held by {0}, which is no daemon of this project; end it, and watching can begin")]
+    Held(String),
     /// The program could not be run.
     #[error("cannot run {}", program.display())]
     Spawn {
@@ -128,8 +131,11 @@ pub fn ensure(root: &Root, now: Moment, flags: &[String]) -> Result<Started, Lau
     let _start = hold_starts(root)?;
     // Somebody may have started one while we waited.
     let found = look_longer(root, now);
-    if is_fine(&found) || found == Daemon::Running(None) {
+    if is_fine(&found) {
         return Ok(Started::Already);
+    }
+    if found == Daemon::Running(None) {
+        return if is_named(root) { Ok(Started::Already) } else { Err(held(root)) };
     }
     // Where nothing can be written a new one could not even begin: the old one is better than none.
     if found != Daemon::None
@@ -165,6 +171,19 @@ fn look_longer(root: &Root, now: Moment) -> Daemon {
         }
         waited += step;
     }
+}
+
+/// Tells whether the holder of the lock is the daemon that the pid file names: one that starts, or that has no room
+/// for a beacon.
+fn is_named(root: &Root) -> bool {
+    let holder = lock_holder(&root.daemon_lock());
+    holder.is_some() && holder == pid_file::load(&root.in_tmp(pid_file::DAEMON))
+}
+
+fn held(root: &Root) -> LaunchError {
+    let by =
+        lock_holder(&root.daemon_lock()).map_or("another process".to_owned(), |pid| format!("process {pid}"));
+    LaunchError::Held(by)
 }
 
 /// A daemon that ticks and is not older than we are is left alone; so is a newer one, or two versions of the hooks

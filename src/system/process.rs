@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -78,6 +80,20 @@ pub fn is_stopped(pid: i32) -> bool {
         .ok()
         .and_then(|stat| memchr::memrchr(b')', &stat).map(|end| stat.get(end + 2) == Some(&b'T')))
         .unwrap_or(false)
+}
+
+/// Returns the process that holds the lock on a file, by the kernel's own list.
+pub fn lock_holder(path: &Path) -> Option<i32> {
+    let meta = fs::metadata(path).ok()?;
+    let (major, minor) = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
+    let file = format!("{major:02x}:{minor:02x}:{}", meta.ino());
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    // `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_it = words.get(3) == Some(&"WRITE") && words.get(5) == Some(&file.as_str());
+        is_it.then(|| words.get(4)?.parse().ok())?
+    })
 }
 
 /// Names the present boot: awake times of another boot mean nothing.

@@ -82,6 +82,7 @@ fn two_hundred_hooks_at_once_lose_no_update_while_the_daemon_nudges() {
     eventually("the daemon nudges", || nudges(&world) > 0);
     let [activities, nudges_read] = readers.map(Reader::stop);
     assert!(activities > 0, "the reader has read");
+    assert_eq!(faults(&world), Vec::<String>::new());
     let activity = world.activity();
     let listed: Vec<&String> = activity["active_teammates"].as_object().unwrap().keys().collect();
     assert_eq!(listed.len(), 100, "{listed:?}");

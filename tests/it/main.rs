@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bridge;
+mod commands;
 mod concurrency;
 mod contract;
 mod docs;
@@ -10,7 +11,10 @@ mod field;
 mod home;
 mod install;
 mod lifecycle;
+mod places;
 mod plugin;
+mod security;
+mod tidy;
 mod timed;
 mod virtual_time;
 mod world;

@@ -67,11 +67,12 @@ impl Small {
     }
 
     fn temporary(&self) -> Vec<String> {
-        names(&self.root.own())
-            .into_iter()
-            .filter(|name| name.ends_with(".new") || name.ends_with(".claimed"))
-            .collect()
+        names(&self.root.own()).into_iter().filter(|name| is_temporary(name)).collect()
     }
+}
+
+fn is_temporary(name: &str) -> bool {
+    std::path::Path::new(name).extension().is_some_and(|end| end == "new" || end == "claimed")
 }
 
 fn three_hundred(now: i64) -> Value {
@@ -246,8 +247,7 @@ fn f25_a_call_that_fails_in_a_heartbeat_leaves_the_old_file_and_the_next_one_wor
             );
         }
     }
-    let left: Vec<String> =
-        names(&world.root.own()).into_iter().filter(|name| name.ends_with(".new")).collect();
+    let left: Vec<String> = names(&world.root.own()).into_iter().filter(|name| is_temporary(name)).collect();
     assert_eq!(left, Vec::<String>::new());
 }
 

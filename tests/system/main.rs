@@ -7,10 +7,10 @@ mod processes;
 mod users;
 mod watching;
 
-#[allow(dead_code, reason = "the harness is shared with the integration tests")]
+#[allow(dead_code, unused_imports, reason = "the harness is shared with the integration tests")]
 #[path = "../it/timed.rs"]
 mod timed;
-#[allow(dead_code, reason = "the harness is shared with the integration tests")]
+#[allow(dead_code, unused_imports, reason = "the harness is shared with the integration tests")]
 #[path = "../it/world/mod.rs"]
 mod world;
 

@@ -9,7 +9,7 @@ use watchdog::system::process::Identity;
 
 use crate::behind;
 use crate::timed::Timed;
-use crate::world::{Past, Running, World, eventually, eventually_some, launch, put, signal};
+use crate::world::{Past, Running, World, eventually, eventually_some, launch, put, signal, take_away};
 
 const MINUTE: i64 = 60;
 
@@ -72,7 +72,7 @@ fn f23_a_limit_that_is_met_later_is_named_and_the_tick_is_the_floor() {
     assert_eq!(watching(&world), "inotify");
     fs::write(&go, "").unwrap();
     eventually("the limit is set", || done.exists());
-    fs::remove_dir_all(world.root.tmp()).unwrap();
+    take_away(&world.root.tmp());
     fs::create_dir(world.root.tmp()).unwrap();
     eventually("it is named", || watching(&world).contains("max_user_watches"));
     works(&world);
@@ -192,7 +192,7 @@ fn f22_watches_do_not_grow_with_the_number_of_changes() {
     }
     assert_eq!(calls(), before);
     for _ in 0..3 {
-        fs::remove_dir_all(world.root.tmp()).unwrap();
+        take_away(&world.root.tmp());
         fs::create_dir(world.root.tmp()).unwrap();
         eventually("it is watched again", || watchdog::store::lock::is_held(&world.root.daemon_lock()));
         world.looked();

@@ -1,3 +1,5 @@
+//! Where a project ends and its client's settings lie.
+
 use std::fs;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What doctor finds in projects that are well and in those that are not.
+
 mod client;
 
 use std::fs;

@@ -215,17 +215,17 @@ fn a_running_tool_is_quiet_until_its_limit() {
 #[test]
 fn a_person_is_waited_for_until_the_answer() {
     let asked = || Scene::stalled(7200).then(7201, "", tool("Bash", None)).then(7200, "", permission("Bash"));
-    assert_eq!(asked().said(), "waits-for-person (team-lead: permission: Bash since 7200 s ago)");
+    assert_eq!(asked().said(), "waits-for-person (team-lead: permission: Bash since 7200 s ago) for 36000 s");
     assert_eq!(asked().then(7000, "", end("Bash")).said(), "nudge 1 after 7200 s");
     assert_eq!(asked().then(7000, "", tool("Read", None)).said(), "nudge 1 after 7200 s");
     let ended = What::SessionEnd { reason: "other".to_owned() };
     assert_eq!(asked().then(7000, "", ended).said(), "nudge 1 after 7200 s");
     assert_eq!(asked().with(|scene| scene.dead.extend(["s1".to_owned()])).said(), "nudge 1 after 7200 s");
     let question = Scene::stalled(1800).then(1800, "", tool("AskUserQuestion", None));
-    assert_eq!(question.said(), "waits-for-person (team-lead: an answer since 1800 s ago)");
+    assert_eq!(question.said(), "waits-for-person (team-lead: an answer since 1800 s ago) for 41400 s");
     // Of several, the one that has waited longest.
     let both = asked().then(7100, "a1", permission("Write")).then(7000, "", tool("ExitPlanMode", None));
-    assert_eq!(both.said(), "waits-for-person (coder: permission: Write since 7100 s ago)");
+    assert_eq!(both.said(), "waits-for-person (coder: permission: Write since 7100 s ago) for 36100 s");
 }
 
 #[test]
@@ -235,7 +235,8 @@ fn in_an_interactive_phase_a_lead_whose_turn_is_over_waits_for_its_person() {
         scene = scene.then(1900, "", What::Prompt { wake: false });
         ends.into_iter().fold(scene, |scene, what| scene.then(1800, "", what))
     };
-    let waits = "waits-for-person (team-lead: the next prompt of an interactive phase since 1800 s ago)";
+    let waits =
+        "waits-for-person (team-lead: the next prompt of an interactive phase since 1800 s ago) for 41400 s";
     assert_eq!(brainstorm(Some(What::TurnEnd)).said(), waits);
     assert_eq!(brainstorm(None).said(), "nudge 1 after 1800 s");
     // After Stop the client says that it is idle: in another phase that is a stall.

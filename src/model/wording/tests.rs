@@ -237,6 +237,36 @@ fn a_long_text_is_cut_with_a_mark() {
     assert_eq!(plain("ääääääää", 3), "ää…");
 }
 
+#[test]
+fn a_person_is_told_of_what_matters_by_its_occasion() {
+    let told = |what: What| report(&Event::of_root(NOW, what), 3).map(|(on, text)| format!("{on}: {text}"));
+    let nudged = |n: u32| What::Nudged { n, id: "1-1".to_owned(), idle_seconds: 301 };
+    let escalated = |cause: &str| What::Escalated { n: 3, cause: cause.to_owned() };
+    let lines: Vec<String> = [
+        nudged(2),
+        nudged(0),
+        escalated("no_recovery"),
+        escalated("session_lost"),
+        What::Resumed,
+        What::Recovered { by: "ensure\n".to_owned() },
+        What::Closed,
+        What::TurnEnd,
+    ]
+    .into_iter()
+    .map(|what| told(what).unwrap_or_else(|| "nothing".to_owned()))
+    .collect();
+    insta::assert_snapshot!(lines.join("\n"), @"
+    nudge: silent for 301 s; nudge 2 of 3 was staged
+    nothing
+    escalate: DEADLOCK.flag was written after 3 nudges (no_recovery)
+    session_lost: the client is gone without a word; DEADLOCK.flag was written
+    recovered: work was seen again after a nudge
+    recovered: DEADLOCK.flag was cleared by ensure 
+    nothing
+    nothing
+    ");
+}
+
 /// Sentences of a text to an agent, without the mark and the list of numbers.
 fn sentences(text: &str) -> Vec<String> {
     text.replace(WAKE_MARK, "").replace(MARK, "").split(". ").map(|part| part.trim().to_owned()).collect()

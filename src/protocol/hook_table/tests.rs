@@ -1,3 +1,5 @@
+//! The table of events that are registered.
+
 use std::collections::BTreeSet;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Settings of the client: changed whole, with their permissions and their links.
+
 use std::os::unix::fs::symlink;
 
 use tempfile::TempDir;

@@ -1,3 +1,5 @@
+//! By which path this program is called, and whether another can be run.
+
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -80,7 +80,7 @@ fn f36_of_three_parallel_tools_two_ends_leave_one_running() {
 }
 
 #[test]
-fn f36_a_tool_in_the_background_is_over_at_once() {
+fn f36_a_task_in_the_background_explains_silence_from_the_turns_end_up_to_the_limit() {
     let world = Timed::new("build");
     world.begin();
     let call = json!({
@@ -88,8 +88,32 @@ fn f36_a_tool_in_the_background_is_over_at_once() {
     });
     world.does("PreToolUse", &call);
     world.does("PostToolUse", &call);
-    let tasks = json!([{"id": "b1", "type": "shell", "status": "running", "description": "make"}]);
+    let tasks = json!([
+        {"id": "m1", "type": "teammate", "status": "running", "description": "rakim"},
+        {"id": "b1", "type": "shell", "status": "running", "description": "make", "command": "make"},
+    ]);
     world.does("Stop", &json!({"stop_hook_active": false, "background_tasks": tasks}));
+    world.pass(20 * MINUTE);
+    world.quiet("tool-running");
+    assert_eq!(world.status()["held"]["what"], "shell in the background");
+    world.pass(11 * MINUTE);
+    let text = world.nudge(1);
+    assert!(text.contains("shell in the background running for 31 min"), "{text}");
+}
+
+#[test]
+fn f36_a_task_in_the_background_ends_with_the_next_prompt_and_teammates_are_none() {
+    let world = Timed::new("build");
+    world.begin();
+    let stop = |kind: &str, status: &str| {
+        let tasks = json!([{"id": "b1", "type": kind, "status": status, "description": "x"}]);
+        world.does("Stop", &json!({"background_tasks": tasks}));
+    };
+    stop("shell", "running");
+    world.does("UserPromptSubmit", &json!({"prompt": "<task-notification> it ended </task-notification>"}));
+    for (kind, status) in [("teammate", "running"), ("subagent", "running"), ("shell", "completed")] {
+        stop(kind, status);
+    }
     world.pass(6 * MINUTE);
     world.nudge(1);
 }
@@ -343,4 +367,18 @@ fn f38_what_others_left_staged_is_taken_at_its_meaning() {
     }
     world.backdate(&Past { idle: 10, ..Past::default() });
     world.quiet("active");
+}
+
+#[test]
+fn f37_a_dialog_that_was_dismissed_hides_no_stall_for_ever() {
+    let world = Timed::with("build", &format!("{OFTEN}[quiet]\nperson_limit = \"2h\"\n"));
+    world.begin();
+    world.does("PreToolUse", &bash("t1"));
+    world.does("PermissionRequest", &json!({"tool_name": "Bash", "tool_input": {}}));
+    // Dismissed: nothing more is ever heard of it.
+    world.pass(119 * MINUTE);
+    world.quiet("waits-for-person");
+    world.pass(2 * MINUTE);
+    let text = world.nudge(1);
+    assert!(text.contains("has asked a person for permission: Bash since"), "{text}");
 }

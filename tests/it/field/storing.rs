@@ -136,7 +136,7 @@ fn f25_a_daemon_that_cannot_store_its_beacon_is_not_taken_for_a_stuck_one() {
     let daemon = world.begin();
     block(&world, "daemon.json");
     let old = world.beacon().unwrap();
-    let patience = u64::try_from(old.last_tick_awake_ms).unwrap() + 11_000;
+    let patience = old.last_tick_awake_ms + 11_000;
     // Longer than a daemon may be silent; its sign of life is the file's own time.
     eventually("its patience is over", || watchdog::system::clock::now().awake.as_millis() as u64 > patience);
     assert_eq!(super::status(&world)["daemon"]["state"], "running");
@@ -219,8 +219,9 @@ fn f31_the_note_of_a_recovery_is_appended_once_and_in_place() {
 
 #[test]
 fn f31_a_state_file_that_is_odd_is_watched_and_left_as_it_is() {
+    type Kind<'a> = (&'static str, &'a dyn Fn(&World));
     let large = format!("- **stage**: build\n{}", "- a line of the record\n".repeat(220_000));
-    let kinds: [(&str, &dyn Fn(&World)); 3] = [
+    let kinds: [Kind<'_>; 3] = [
         ("read-only", &|world| {
             fs::set_permissions(world.root.state(), fs::Permissions::from_mode(0o444)).unwrap();
         }),

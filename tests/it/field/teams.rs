@@ -27,7 +27,7 @@ fn f08_stops_that_match_no_start_remove_nobody_and_leave_no_name() {
         activity["active_teammates"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
     };
     let start = |id: &str, kind: &str| {
-        assert_eq!(world.hook(&world.event("SubagentStart", &agent(id, kind))).code, 0)
+        assert_eq!(world.hook(&world.event("SubagentStart", &agent(id, kind))).code, 0);
     };
     start("a1", "kiln:dial-a-coder");
     start("a2", "kiln:dial-a-coder");

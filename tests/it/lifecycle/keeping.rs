@@ -1,5 +1,6 @@
 //! How a daemon is kept: settings read again, a stuck or older one replaced, a crash mended.
 
+use std::fs;
 use std::thread;
 use std::time::Duration;
 
@@ -176,4 +177,16 @@ fn a_daemon_that_is_killed_in_the_middle_of_an_episode_is_neither_doubled_nor_fo
     world.write_activity(&activity);
     begin_by_command(&world);
     eventually("and counts on", || world.pending().is_some_and(|nudge| nudge["nudge_n"] == 2));
+}
+
+#[test]
+fn a_daemon_whose_marks_were_taken_away_makes_them_again() {
+    let world = World::new("build");
+    let daemon = world.begin();
+    fs::remove_file(world.root.in_own("daemon.json")).unwrap();
+    fs::remove_file(world.root.in_tmp("watchdog.pid")).unwrap();
+    assert_eq!(world.daemon(), daemon, "it is named again");
+    eventually("its beacon is back", || world.root.in_own("daemon.json").exists());
+    assert_eq!(world.run(&["stop"]).out, "The daemon was stopped.\n");
+    gone(daemon);
 }

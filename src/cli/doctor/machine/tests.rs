@@ -1,3 +1,5 @@
+//! What doctor says of the machine.
+
 use std::time::Duration;
 
 use super::super::Health;
