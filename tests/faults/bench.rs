@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use watchdog::store::lock;
 use watchdog::store::root::Root;
 use watchdog::system::clock;
+use watchdog::system::process::start_time;
 
 use crate::matrix::Fault;
 
@@ -156,6 +157,19 @@ impl Bench {
     /// Tells whether a daemon holds its lock.
     pub(crate) fn has_daemon(&self) -> bool {
         Root::at(&self.root()).is_ok_and(|root| lock::is_held(&root.daemon_lock()))
+    }
+
+    /// Waits until the traced processes have ended, or what is left of them is a daemon that watches.
+    pub(crate) fn settle(&self) -> Result<(), String> {
+        let is_settled = || {
+            let trace = fs::read_to_string(self.trace()).unwrap_or_default();
+            let running = |line: &str| {
+                let pid = line.split(' ').next().and_then(|word| word.parse().ok());
+                pid.is_some_and(|pid| start_time(pid).is_some())
+            };
+            self.has_daemon() && self.kiln("tmp/watchdog/daemon.json").exists() || !trace.lines().any(running)
+        };
+        if comes(is_settled) { Ok(()) } else { Err("its processes neither end nor watch".to_owned()) }
     }
 
     /// Ends a daemon that a violation has left.
