@@ -1,7 +1,7 @@
 //! The bridge: waits for its session's nudge, wakes once, and leaves when there is nothing to wait for.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -132,11 +132,6 @@ fn outside_an_active_pipeline_it_does_not_wait() {
 }
 
 type End = fn(&World);
-
-/// The bridge may just be writing there.
-fn take_away(folder: &Path) {
-    eventually("the folder is gone", || fs::remove_dir_all(folder).is_ok() || !folder.exists());
-}
 
 #[test]
 fn the_end_of_the_pipeline_ends_it() {
