@@ -134,17 +134,20 @@ impl Graph {
         self.aliases.retain(|_, (of, _)| *of != event.session);
     }
 
+    /// What is only ever said of another agent, without saying of which, says nothing of the lead; and a stop of an
+    /// agent that was never seen tells nothing of any agent that was.
+    fn is_of_nobody(&self, event: &Event) -> bool {
+        if matches!(event.what, What::AgentStart | What::AgentStop | What::Idle { .. }) && event.is_lead() {
+            return true;
+        }
+        let is_known =
+            || self.teams.get(&event.session).is_some_and(|team| team.ids.contains_key(&event.agent));
+        matches!(event.what, What::AgentStop) && event.name.is_empty() && !is_known()
+    }
+
     fn agent_event(&mut self, event: &Event) {
         self.meet_apart(event);
-        // What is only ever said of another agent, without saying of which, says nothing of the lead.
-        if matches!(event.what, What::AgentStart | What::AgentStop | What::Idle { .. }) && event.is_lead() {
-            return;
-        }
-        // A stop of an agent that was never seen tells nothing of any agent that was.
-        if matches!(event.what, What::AgentStop)
-            && event.name.is_empty()
-            && !self.teams.get(&event.session).is_some_and(|team| team.ids.contains_key(&event.agent))
-        {
+        if self.is_of_nobody(event) {
             return;
         }
         let (session, name) = self.place(&event.session, &event.agent, &event.name);

@@ -34,7 +34,7 @@ pub fn notes(facts: &Facts<'_>, now: Millis) -> (Vec<Note>, Option<Millis>) {
     let graph = &facts.ledger.graph;
     let mut found: Vec<Note> = Vec::new();
     let mut later: Vec<Millis> = Vec::new();
-    later.extend(graph.teams.values().filter_map(|team| team.next_note()));
+    later.extend(graph.teams.values().filter_map(super::team::Team::next_note));
     if later.iter().all(|at| *at > now) {
         return (found, later.into_iter().min());
     }

@@ -172,7 +172,7 @@ impl Rehearsal {
         if !is_plain || activity.nudge_count > 0 {
             return false;
         }
-        let note = self.ledger.graph.teams.values().filter_map(|team| team.next_note()).min();
+        let note = self.ledger.graph.teams.values().filter_map(super::team::Team::next_note).min();
         if note.is_some_and(|note| note <= self.now) {
             return false;
         }

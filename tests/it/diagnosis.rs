@@ -46,7 +46,9 @@ fn folding_in_two_parts_through_a_snapshot_equals_folding_at_once() {
     for (name, items) in runs() {
         let events = events(&items);
         let mut whole = Ledger::with(rules());
-        events.iter().for_each(|event| whole.apply(event));
+        for event in &events {
+            whole.apply(event);
+        }
         for cut in [1, events.len() / 3, events.len() / 2, events.len() - 1] {
             let mut first = Ledger::with(rules());
             events[..cut].iter().for_each(|event| first.apply(event));
