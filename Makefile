@@ -18,8 +18,8 @@ demo: ## See a stall noticed, nudged, escalated and recovered, on a built-in exa
 	@cargo build --quiet --locked
 	@tests/demo $(DEBUG)
 
-test: ## Run all tests that need nothing but Rust
-	cargo test --locked
+test: ## Run all tests that need nothing but Rust (most of them wait for processes: more threads than cores)
+	cargo test --locked -- --test-threads=6
 
 lint: ## Check formatting and lints
 	cargo fmt --check

@@ -1,6 +1,7 @@
 //! One root in the daemon's care: its lock, its pid file, its beacon, and what is done about each look.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,11 +64,16 @@ impl Post {
     /// Takes a root whose lock is held.
     ///
     /// # Errors
-    /// The pid file cannot be written: the daemon must not run untracked.
+    /// The pid file cannot be written, or the system does not say when this process began: the daemon must not run
+    /// untracked, or nobody could stop it.
     pub fn open(root: Root, lock: File, policy: Policy, stays: bool, now: Moment) -> Result<Self, FileError> {
+        let own = Identity::own();
+        if own.start_time == 0 {
+            let error = io::Error::other("it does not say when this process began");
+            return Err(FileError::of("read", Path::new("/proc/self/stat"))(error));
+        }
         pid_file::store(&root, pid_file::DAEMON, std::process::id())?;
         activity_file::prepare_unstored(&root);
-        let own = Identity::own();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let beacon = Beacon {
             v: 1,

@@ -162,7 +162,7 @@ pub fn hold_starts(root: &Root) -> Result<File, LaunchError> {
 }
 
 /// Looks until it is clear what the daemon is like: one without a beacon is about to show it, or to end.
-fn look_longer(root: &Root, now: Moment) -> Daemon {
+pub fn look_longer(root: &Root, now: Moment) -> Daemon {
     let step = Duration::from_millis(10);
     let mut waited = Duration::ZERO;
     loop {

@@ -10,6 +10,7 @@ use watchdog::model::event::What;
 
 use crate::world::{
     Past, QUICK, Ran, Running, SESSION, World, bridge, client, eventually, finish, launch_with, signal,
+    take_away,
 };
 
 const TEXT: &str = "KILN DEADLOCK WATCHDOG: idle_seconds=400; nudge 1 of 3.";
@@ -119,7 +120,7 @@ fn outside_an_active_pipeline_it_does_not_wait() {
     fs::remove_file(world.root.state()).unwrap();
     assert_eq!(run(), Ran::silence());
     assert!(!world.root.tmp().exists(), "and makes nothing");
-    fs::remove_dir_all(world.root.kiln()).unwrap();
+    take_away(&world.root.kiln());
     assert_eq!(run(), Ran::silence());
     fs::create_dir(world.root.kiln()).unwrap();
     world.stage("build");
@@ -137,8 +138,8 @@ fn the_end_of_the_pipeline_ends_it() {
     let ends: [(&str, End); 4] = [
         ("complete", |world| world.stage("complete")),
         ("no STATE.md", |world| fs::remove_file(world.root.state()).unwrap()),
-        ("no .kiln", |world| fs::remove_dir_all(world.root.kiln()).unwrap()),
-        ("no project", |world| fs::remove_dir_all(world.path()).unwrap()),
+        ("no .kiln", |world| take_away(&world.root.kiln())),
+        ("no project", |world| take_away(world.path())),
     ];
     for (what, end) in ends {
         let world = World::new("build");

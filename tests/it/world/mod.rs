@@ -21,7 +21,7 @@ use watchdog::store::root::Root;
 use watchdog::system::clock;
 use watchdog::system::process::{Identity, start_time};
 
-pub(crate) use files::{listing, names, put, read_json};
+pub(crate) use files::{listing, names, put, read_json, take_away};
 pub(crate) use process::{
     Ran, Running, bridge, client, feed, finish, gone, launch, launch_with, prepare, signal,
 };
