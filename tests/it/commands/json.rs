@@ -59,6 +59,7 @@ fn full() -> World {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "the shape is written out")]
 fn its_shape_is_versioned_and_holds_all_that_the_text_says() {
     let world = full();
     let ran = world.run(&["status", "--json"]);
