@@ -227,10 +227,16 @@ impl View {
 
     fn flag_json(&self) -> Value {
         self.flag.as_ref().map_or(Value::Null, |flag| {
-            json!({
+            let mut value = json!({
                 "since": stamp(flag.timestamp * 1000), "cause": flag.cause, "diagnosis": flag.diagnosis,
-                "error": flag.error, "why": flag.why, "root": flag.root, "evidence": flag.evidence,
-            })
+                "error": flag.error,
+            });
+            if let Some(why) = &flag.why {
+                value["why"] = json!(why);
+                value["root"] = json!(flag.root);
+                value["evidence"] = json!(flag.evidence);
+            }
+            value
         })
     }
 

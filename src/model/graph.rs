@@ -178,18 +178,7 @@ impl Graph {
                 }
             }
             What::ToolEnd { tool, message, id, .. } => {
-                team.tool_end(&name, tool, event.at);
-                let began = team.spawning.remove(id).unwrap_or(event.at);
-                if let Some(spawn) = &event.spawn {
-                    team.spawned(&name, spawn, began, event.at);
-                }
-                if let Some(message) = message {
-                    team.send(&rules, &name, message, event.at);
-                }
-                if !event.stopped.is_empty() {
-                    let (stopped, at) = (team.resolve(&rules, &event.stopped), event.at);
-                    team.retire(&stopped, at);
-                }
+                team.call_ended(&rules, &name, event, tool, id, message.as_ref());
             }
             What::AgentStop | What::TurnEnd | What::Idle { .. } => {
                 if matches!(event.what, What::Idle { .. })

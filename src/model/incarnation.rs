@@ -1,7 +1,7 @@
 //! Who an agent is: it is met, begun, begun anew under the same name, called by another; and what it does by itself.
 
 use super::diagnosis::SAME_CALLS;
-use super::event::{Event, Spawn, What};
+use super::event::{Event, Message, Spawn, What};
 use super::judge::LEAD;
 use super::moment::Millis;
 use super::node::{Node, Run, Wait};
@@ -169,7 +169,31 @@ impl Team {
         }
     }
 
-    pub(super) fn tool_end(&mut self, name: &str, tool: &str, at: Millis) {
+    /// A call ended: it may have begun an agent, sent a message, ended an agent.
+    pub(super) fn call_ended(
+        &mut self,
+        rules: &Rules,
+        name: &str,
+        event: &Event,
+        tool: &str,
+        id: &str,
+        message: Option<&Message>,
+    ) {
+        self.tool_end(name, tool, event.at);
+        let began = self.spawning.remove(id).unwrap_or(event.at);
+        if let Some(spawn) = &event.spawn {
+            self.spawned(name, spawn, began, event.at);
+        }
+        if let Some(message) = message {
+            self.send(rules, name, message, event.at);
+        }
+        if !event.stopped.is_empty() {
+            let stopped = self.resolve(rules, &event.stopped);
+            self.retire(&stopped, event.at);
+        }
+    }
+
+    fn tool_end(&mut self, name: &str, tool: &str, at: Millis) {
         self.resume(name, at);
         if tool != "SendMessage"
             && tool != "ToolSearch"

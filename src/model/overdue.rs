@@ -11,6 +11,7 @@ use super::judge::{Facts, Reason, Verdict};
 use super::moment::{Millis, Moment, millis};
 use super::node::{Duty, Node, Wait};
 use super::policy::Policy;
+use super::team::Team;
 use super::wording::{clock, plain};
 
 /// A message that came this short a time ago is about to begin its recipient's turn.
@@ -34,7 +35,7 @@ pub fn notes(facts: &Facts<'_>, now: Millis) -> (Vec<Note>, Option<Millis>) {
     let graph = &facts.ledger.graph;
     let mut found: Vec<Note> = Vec::new();
     let mut later: Vec<Millis> = Vec::new();
-    later.extend(graph.teams.values().filter_map(super::team::Team::next_note));
+    later.extend(graph.teams.values().filter_map(Team::next_note));
     if later.iter().all(|at| *at > now) {
         return (found, later.into_iter().min());
     }

@@ -20,6 +20,7 @@ use super::policy::Policy;
 use super::rule::Times;
 use super::sight::Sight;
 use super::signals::Rules;
+use super::team::Team;
 use super::wording::{self, clock, plain};
 
 /// One line of a record.
@@ -172,7 +173,7 @@ impl Rehearsal {
         if !is_plain || activity.nudge_count > 0 {
             return false;
         }
-        let note = self.ledger.graph.teams.values().filter_map(super::team::Team::next_note).min();
+        let note = self.ledger.graph.teams.values().filter_map(Team::next_note).min();
         if note.is_some_and(|note| note <= self.now) {
             return false;
         }

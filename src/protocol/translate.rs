@@ -34,7 +34,7 @@ pub fn event(payload: &Payload, client: Client<'_>, at: Millis) -> Event {
         session: id(payload.session()),
         agent,
         name,
-        heads: if is_end { payload.heads() } else { Vec::new() },
+        heads: if is_end { heads(payload) } else { Vec::new() },
         spawn: payload.spawn().filter(|_| is_done).map(|spawn| Spawn {
             name: bounded(&spawn.name),
             id: id(&spawn.id),
@@ -44,6 +44,11 @@ pub fn event(payload: &Payload, client: Client<'_>, at: Millis) -> Event {
         stopped: if is_done { bounded(payload.stopped()) } else { String::new() },
         ..Event::of_root(at, what)
     }
+}
+
+/// The heads of the closing text; a word that looks like a key is none.
+fn heads(payload: &Payload) -> Vec<String> {
+    payload.heads().into_iter().filter(|head| bounded(head) == *head).collect()
 }
 
 /// A turn that ends with a task in the background is parked: the client goes on by itself when the task ends, so it

@@ -41,23 +41,26 @@ fn events(items: &[Item]) -> Vec<Event> {
     items.iter().filter_map(event).collect()
 }
 
+fn fold(mut ledger: Ledger, events: &[Event]) -> Ledger {
+    for event in events {
+        ledger.apply(event);
+    }
+    ledger
+}
+
 #[test]
 fn folding_in_two_parts_through_a_snapshot_equals_folding_at_once() {
     for (name, items) in runs() {
         let events = events(&items);
-        let mut whole = Ledger::with(rules());
-        for event in &events {
-            whole.apply(event);
-        }
+        let whole = fold(Ledger::with(rules()), &events);
         for cut in [1, events.len() / 3, events.len() / 2, events.len() - 1] {
-            let mut first = Ledger::with(rules());
-            events[..cut].iter().for_each(|event| first.apply(event));
+            let first = fold(Ledger::with(rules()), &events[..cut]);
             let at = events[cut - 1].at;
             let snapshot = Event::of_root(at, What::Snapshot { ledger: Box::new(first) });
             let line = serde_json::to_vec(&snapshot).unwrap();
             let mut second = Ledger::with(rules());
             second.apply(&serde_json::from_slice(&line).unwrap());
-            events[cut..].iter().for_each(|event| second.apply(event));
+            let second = fold(second, &events[cut..]);
             assert_eq!(second, whole, "{name}, cut at {cut}");
         }
     }
@@ -74,9 +77,8 @@ fn an_event_that_resolves_a_wait_never_adds_a_stall() {
     for (name, items) in runs() {
         let before = rehearse(&items, Policy::default(), rules());
         let Some(first) = before.iter().find(|line| line.verdict != "quiet") else { continue };
-        let known = events(&items).into_iter().filter(|event| event.at < first.at);
-        let mut ledger = Ledger::with(rules());
-        known.for_each(|event| ledger.apply(&event));
+        let known: Vec<Event> = events(&items).into_iter().filter(|event| event.at < first.at).collect();
+        let ledger = fold(Ledger::with(rules()), &known);
         let table = rules();
         for (session, team) in &ledger.graph.teams {
             for wait in team.waits.values().filter(|wait| wait.duty == Duty::Due) {
