@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ pub(crate) struct Field {
     violations: Mutex<Vec<String>>,
     /// Where the present life of `activity.json` began: deeds, events, kills.
     pub(crate) life: (usize, usize, usize),
-    pub(crate) kills: usize,
+    kills: AtomicUsize,
 }
 
 /// Events whose hooks write `activity.json` once.
@@ -94,7 +94,7 @@ impl Field {
             record: Mutex::default(),
             violations: Mutex::default(),
             life: (0, 0, 0),
-            kills: 0,
+            kills: AtomicUsize::new(0),
         }
     }
 
@@ -195,11 +195,15 @@ impl Field {
     }
 
     /// Kills the daemon where it stands.
-    pub(crate) fn kill_daemon(&mut self) -> bool {
+    pub(crate) fn kill_daemon(&self) -> bool {
         let Some(handle) = self.daemon().and_then(Identity::open) else { return false };
         let killed = handle.signal(Signal::KILL) && handle.wait(LIMIT);
-        self.kills += usize::from(killed);
+        self.kills.fetch_add(usize::from(killed), Ordering::Relaxed);
         killed
+    }
+
+    pub(crate) fn kills(&self) -> usize {
+        self.kills.load(Ordering::Relaxed)
     }
 
     /// Waits until something holds. Says what did not, and goes on.

@@ -25,7 +25,7 @@ pub(crate) fn updates(field: &Field) {
             .count();
         let ours = field.recorded(|all| all[events..].iter().filter(|event| is_write(event)).count());
         let least = (beats + ours) as u64;
-        let most = least + (field.kills - kills) as u64;
+        let most = least + (field.kills() - kills) as u64;
         seen = (before.activity.epoch, least);
         if (least..=most).contains(&before.activity.epoch) {
             return;
@@ -116,7 +116,7 @@ pub(crate) fn summary(field: &Field) -> String {
              {} recovered, {} clients lost, {} rotations",
             events.len(),
             count(|what| matches!(what, What::DaemonStart { .. })),
-            field.kills,
+            field.kills(),
             count(|what| matches!(what, What::Nudged { n: 1.., .. })),
             count(|what| matches!(what, What::Claimed { .. })),
             count(|what| matches!(what, What::Withdrawn { .. })),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use watchdog::model::event::{Event, What};
-use watchdog::store::{flag_file, pending};
+use watchdog::store::{activity_file, flag_file, journal, pending};
 use watchdog::system::clock;
 
 use super::chance::Chance;
@@ -28,19 +28,22 @@ impl Tally {
     }
 }
 
-/// Runs one phase, by chance.
-pub(crate) fn next(field: &mut Field, chance: &mut Chance, tally: &mut Tally) -> &'static str {
+/// Runs one phase, by chance. In calm phases nothing ends the daemon, so that one of them grows old.
+pub(crate) fn next(field: &mut Field, chance: &mut Chance, tally: &mut Tally, calm: bool) -> &'static str {
+    if !calm && chance.one_in(8) {
+        field.kill_daemon();
+    }
     gather(field, chance);
     work(field, chance);
-    let name = match chance.below(20) {
-        0..=5 => crowd(field, chance),
-        6 | 7 => long_tool(field),
-        8 | 9 => question(field),
-        10..=13 => nudged(field, chance),
-        14 | 15 => left_alone(field),
-        16 => killed_in_silence(field),
-        17 => crashes(field, chance),
-        18 => all_crash(field),
+    let name = match chance.below(if calm { 14 } else { 22 }) {
+        0..=4 => crowd(field, chance, calm),
+        5 | 6 => long_tool(field),
+        7 | 8 => question(field),
+        9..=13 => nudged(field, chance, calm),
+        14..=16 => left_alone(field),
+        17 | 18 => killed_in_silence(field),
+        19 => crashes(field, chance),
+        20 => all_crash(field),
         _ => all_leave(field),
     };
     *tally.0.entry(name).or_default() += 1;
@@ -59,9 +62,6 @@ fn gather(field: &mut Field, chance: &mut Chance) {
     if field.sessions.len() > 2 && chance.one_in(3) {
         let place = chance.below(field.sessions.len());
         field.go(place);
-    }
-    if chance.one_in(12) {
-        field.kill_daemon();
     }
     ensure_daemon(field);
 }
@@ -105,16 +105,37 @@ fn one_turn(field: &Field, place: usize, chance: &mut Chance) {
     }
 }
 
-/// Much work without a pause, with the daemon killed in the middle of it now and then.
-fn crowd(field: &mut Field, chance: &mut Chance) -> &'static str {
-    for _ in 0..4 {
-        work(field, chance);
-        if chance.one_in(6) {
-            field.kill_daemon();
-            ensure_daemon(field);
+/// Much work without a pause, with the daemon killed in the middle of it now and then. Events that mean nothing make
+/// the journal grow as hours of work would, so that it is rotated meanwhile.
+fn crowd(field: &Field, chance: &mut Chance, calm: bool) -> &'static str {
+    let mut killer = (!calm && chance.one_in(2)).then(|| chance.split());
+    thread::scope(|scope| {
+        if let Some(chance) = &mut killer {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(chance.below(2000) as u64));
+                field.kill_daemon()
+            });
+        }
+        scope.spawn(|| chatter(field));
+        for _ in 0..3 {
+            work(field, chance);
+        }
+    });
+    ensure_daemon(field);
+    "work"
+}
+
+/// Some 300 KiB of lines.
+fn chatter(field: &Field) {
+    let session = field.sessions[0].id.clone();
+    for _ in 0..60 {
+        let what = || What::Other { hook: "SomethingOfLater".to_owned() };
+        let event = || Event { session: session.clone(), ..Event::of_root(clock::now().wall, what()) };
+        let events: Vec<Event> = (0..50).map(|_| event()).collect();
+        if let Err(error) = journal::append(&field.root, &events) {
+            field.violate(error.to_string());
         }
     }
-    "work"
 }
 
 /// Notes a time in which no nudge may come.
@@ -160,7 +181,7 @@ fn silence(field: &Field, before: usize) -> bool {
 }
 
 /// A stall; then the lead and others all reach for the nudge at once.
-fn nudged(field: &mut Field, chance: &mut Chance) -> &'static str {
+fn nudged(field: &mut Field, chance: &mut Chance, calm: bool) -> &'static str {
     if !silence(field, acts(field)) || flag_file::is_there(&field.root) {
         return "escalated";
     }
@@ -188,7 +209,21 @@ fn nudged(field: &mut Field, chance: &mut Chance) -> &'static str {
             scope.spawn(move || field.hook(place, "UserPromptSubmit", &json!({"prompt": "and?"})));
         }
     });
+    if calm {
+        recover(field);
+    }
     "nudged"
+}
+
+/// Works for as long as ends an episode.
+fn recover(field: &Field) {
+    let is_open = |field: &Field| {
+        activity_file::load(&field.root).is_some_and(|loaded| loaded.activity.nudge_count > 0)
+    };
+    field.wait("the episode is closed by work", |field| {
+        field.tool(0, "Read");
+        !is_open(field)
+    });
 }
 
 /// A stall that nobody cares about: the flag, and the next session clears it.
@@ -253,6 +288,6 @@ fn all_leave(field: &mut Field) -> &'static str {
     field.wait("the daemon goes with the last session", |field| field.daemon().is_none());
     let deeds = field.deeds.lock().unwrap().len();
     let events = field.recorded(<[Event]>::len);
-    field.life = (deeds, events, field.kills);
+    field.life = (deeds, events, field.kills());
     "all leave"
 }
