@@ -108,22 +108,26 @@ impl Config {
     }
 
     fn take_file(&mut self, path: &Path) -> Result<(), ConfigError> {
-        let place = |line: usize| format!("{}:{line}", path.display());
-        let text = match read(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(()),
+        match read(path) {
+            Ok(text) => self.take_text(&text, path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(()),
             Err(error) => {
-                return Err(ConfigError {
-                    place: path.display().to_string(),
-                    fault: format!("cannot read: {error}"),
-                });
+                Err(ConfigError { place: path.display().to_string(), fault: format!("cannot read: {error}") })
             }
-        };
+        }
+    }
+
+    /// Takes the settings of a file's text; `path` is what errors name.
+    ///
+    /// # Errors
+    /// The first value that cannot be used; those before it are taken.
+    pub fn take_text(&mut self, text: &str, path: &Path) -> Result<(), ConfigError> {
+        let place = |line: usize| format!("{}:{line}", path.display());
         let line_of = |offset: usize| {
             memchr::memchr_iter(b'\n', &text.as_bytes()[..offset.min(text.len())]).count() + 1
         };
-        let parsed = DeTable::parse(&text).map_err(|error| ConfigError {
+        let parsed = DeTable::parse(text).map_err(|error| ConfigError {
             place: place(error.span().map_or(1, |span| line_of(span.start))),
             fault: error.message().to_owned(),
         })?;
