@@ -36,6 +36,12 @@ pub(super) fn stop(place: &Place) -> anyhow::Result<ExitCode> {
     // Until the files are gone nobody may start another, or its files would go with them.
     let starts = launch::hold_starts(&root)?;
     let stopped = launch::stop(&root, &starts);
+    if !stopped && launch::look_longer(&root, clock::now()) != launch::Daemon::None {
+        anyhow::bail!(
+            "a daemon holds {} and does not say which process it is; try again in a moment, or find it with \"fuser\"",
+            root.daemon_lock().display()
+        );
+    }
     // While a session goes on the activity is its own.
     if sessions::all(&root).iter().any(clients::may_live) {
         transient::remove(&root, transient::Daemon::Ends)?;

@@ -19,10 +19,10 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// This process.
+    /// This process. A start time of 0 means that the system would not tell, asked twice.
     pub fn own() -> Self {
         let pid = i32::try_from(std::process::id()).unwrap_or(0);
-        Self { pid, start_time: start_time(pid).unwrap_or(0) }
+        Self { pid, start_time: start_time(pid).or_else(|| start_time(pid)).unwrap_or(0) }
     }
 
     /// Tells whether this very process lives. A zombie does not.
@@ -98,5 +98,7 @@ pub fn lock_holder(path: &Path) -> Option<i32> {
 
 /// Names the present boot: awake times of another boot mean nothing.
 pub fn boot_id() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+    let read = || fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    // A daemon that mistook its boot once would be nobody's for the rest of its life.
+    read().or_else(|_| read()).map(|id| id.trim().to_owned()).unwrap_or_default()
 }

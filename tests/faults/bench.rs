@@ -1,17 +1,18 @@
 //! A scratch project, the commands that run in it, with and without strace, and words about its files.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
 use tempfile::TempDir;
 use watchdog::store::lock;
 use watchdog::store::root::Root;
 use watchdog::system::clock;
+use watchdog::system::process::start_time;
 
 use crate::matrix::Fault;
 
@@ -147,11 +148,28 @@ impl Bench {
         activity["last_nudge_ts"] = if nudges == 0 { 0.into() } else { (now - nudged).into() };
         activity["nudge_count"] = nudges.into();
         fs::write(self.kiln("tmp/activity.json"), activity.to_string()).unwrap();
+        // Work that could not be stored is as old.
+        if let Ok(mark) = OpenOptions::new().write(true).open(self.kiln("tmp/watchdog/unstored")) {
+            mark.set_modified(UNIX_EPOCH).unwrap();
+        }
     }
 
     /// Tells whether a daemon holds its lock.
     pub(crate) fn has_daemon(&self) -> bool {
         Root::at(&self.root()).is_ok_and(|root| lock::is_held(&root.daemon_lock()))
+    }
+
+    /// Waits until the traced processes have ended, or what is left of them is a daemon that watches.
+    pub(crate) fn settle(&self) -> Result<(), String> {
+        let is_settled = || {
+            let trace = fs::read_to_string(self.trace()).unwrap_or_default();
+            let running = |line: &str| {
+                let pid = line.split(' ').next().and_then(|word| word.parse().ok());
+                pid.is_some_and(|pid| start_time(pid).is_some())
+            };
+            self.has_daemon() && self.kiln("tmp/watchdog/daemon.json").exists() || !trace.lines().any(running)
+        };
+        if comes(is_settled) { Ok(()) } else { Err("its processes neither end nor watch".to_owned()) }
     }
 
     /// Ends a daemon that a violation has left.
