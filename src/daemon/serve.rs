@@ -57,13 +57,15 @@ pub fn serve(orders: &Orders) -> anyhow::Result<()> {
             daemon.look(place);
         }
         if let Err(error) = orders.starter.ready(&daemon.status()) {
-            daemon.close("it could not let go of its starter").await;
+            daemon.close("it could not let go of its starter", FEW_WORDS).await;
             return Err(error).context("cannot let go of the starter");
         }
         let stopped = run(&mut daemon, &mut hints, &mut signals).await;
         notify(&[NotifyState::Stopping]);
         let failure = daemon.failure.take();
-        daemon.close(if stopped { "a signal" } else { "nothing is left to watch" }).await;
+        let (reason, patience) =
+            if stopped { ("a signal", FEW_WORDS) } else { ("nothing is left to watch", LAST_WORDS) };
+        daemon.close(reason, patience).await;
         failure.map_or(Ok(()), |failure| bail!(failure))
     })
 }
@@ -131,13 +133,12 @@ impl Daemon {
         }
     }
 
-    async fn close(mut self, reason: &str) {
+    async fn close(mut self, reason: &str, patience: Duration) {
         for post in self.posts.iter_mut().filter_map(Option::take) {
             post.close(reason);
         }
         let alerts = &mut self.alerts;
         let told = async { while alerts.join_next().await.is_some() {} };
-        let patience = if stopped { FEW_WORDS } else { LAST_WORDS };
         tokio::time::timeout(patience, told).await.ok();
         info!(reason, "ended");
     }
