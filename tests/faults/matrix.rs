@@ -58,8 +58,7 @@ fn errors(call: &str, args: &str) -> Option<&'static [&'static str]> {
         "read" | "pread64" | "readv" => &["EIO", "EINTR"],
         // A wake of one thread by another, not a file.
         "write" if args.contains(WAKE) => &[],
-        "write" | "pwrite64" | "writev" => &["ENOSPC", "EIO", "EINTR", "EDQUOT"],
-        "fsync" | "fdatasync" => &["ENOSPC", "EIO", "EINTR", "EDQUOT"],
+        "write" | "pwrite64" | "writev" | "fsync" | "fdatasync" => &["ENOSPC", "EIO", "EINTR", "EDQUOT"],
         "rename" | "renameat" | "renameat2" | "link" | "linkat" | "symlink" | "symlinkat" | "mkdir"
         | "mkdirat" => &["ENOSPC", "EIO", "EACCES", "EROFS", "EDQUOT"],
         "unlink" | "unlinkat" | "rmdir" | "chmod" | "fchmod" | "fchmodat" | "ftruncate" => {
