@@ -33,6 +33,12 @@ test-system: ## Run the tests that need strace, systemd, a full disk (root)
 e2e: ## Drive a real client offline (installs it from npm into a cache; 77 = it could not be installed)
 	tests/e2e/run
 
+fuzz: ## Fuzz every parser and the ledger's fold for an hour (CI: tests/fuzz 300)
+	tests/fuzz $(or $(FUZZ_SECONDS),3600)
+
+soak: ## One daemon, 50 sessions, ten minutes of work, stalls and crashes (SOAK_SECONDS, SOAK_SEED)
+	cargo test --locked --features soak --test soak
+
 bench: ## Measure hooks, bridge and daemon as ratios, side by side
 	tests/bench $(RELEASE)
 

@@ -48,6 +48,9 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
         return Ok(());
     }
     let goes_on = matches!(scene.payload.field("reason"), "clear" | "resume");
+    // Sessions register under this lock: one that begins at this moment is either seen here and keeps its daemon and
+    // its files, or it comes after us and finds that there is none.
+    let held = activity_file::hold(&scene.root, HURRY).ok();
     let before = sessions::all(&scene.root);
     let known = before.iter().any(|session| session.session_id == scene.event.session);
     let others = sessions::any_other(&scene.root, &scene.event.session, clients::may_live);
@@ -64,10 +67,5 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
         return Ok(());
     }
     let daemon = if stays { transient::Daemon::Stays } else { transient::Daemon::Ends };
-    let held = activity_file::hold(&scene.root, HURRY).ok();
-    // A session that has begun meanwhile has registered under this lock: the files are its own.
-    if sessions::any_other(&scene.root, "", clients::may_live) {
-        return Ok(());
-    }
     transient::remove_all(&scene.root, held, daemon)
 }

@@ -15,6 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::root::Root;
 use super::settings::{KEYS, find, nearest};
+use super::signals;
 use crate::model::policy::{Alert, Policy};
 
 /// A setting that cannot be used: where it stands, what is wrong, and the way out.
@@ -70,6 +71,7 @@ impl Layers {
         }
         if let Some(root) = root {
             config.take_file(&root.in_kiln("watchdog.toml"))?;
+            config.policy.tables = signals::of_project(root)?;
         }
         config.take_variables(&self.variables)?;
         for flag in &self.flags {
@@ -106,22 +108,26 @@ impl Config {
     }
 
     fn take_file(&mut self, path: &Path) -> Result<(), ConfigError> {
-        let place = |line: usize| format!("{}:{line}", path.display());
-        let text = match read(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(()),
+        match read(path) {
+            Ok(text) => self.take_text(&text, path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(()),
             Err(error) => {
-                return Err(ConfigError {
-                    place: path.display().to_string(),
-                    fault: format!("cannot read: {error}"),
-                });
+                Err(ConfigError { place: path.display().to_string(), fault: format!("cannot read: {error}") })
             }
-        };
+        }
+    }
+
+    /// Takes the settings of a file's text; `path` is what errors name.
+    ///
+    /// # Errors
+    /// The first value that cannot be used; those before it are taken.
+    pub fn take_text(&mut self, text: &str, path: &Path) -> Result<(), ConfigError> {
+        let place = |line: usize| format!("{}:{line}", path.display());
         let line_of = |offset: usize| {
             memchr::memchr_iter(b'\n', &text.as_bytes()[..offset.min(text.len())]).count() + 1
         };
-        let parsed = DeTable::parse(&text).map_err(|error| ConfigError {
+        let parsed = DeTable::parse(text).map_err(|error| ConfigError {
             place: place(error.span().map_or(1, |span| line_of(span.start))),
             fault: error.message().to_owned(),
         })?;
@@ -206,14 +212,14 @@ pub fn commented_defaults() -> String {
     }
     text.push_str(
         "\n# A command, a desktop note or a webhook; the report comes as JSON on stdin or as the body.\n\
-         # [[alert]]\n# on = [\"nudge\", \"escalate\", \"waiting\", \"recovered\", \"session_lost\"]\n\
+         # [[alert]]\n# on = [\"nudge\", \"escalate\", \"waiting\", \"livelock\", \"recovered\", \"session_lost\"]\n\
          # run = [\"notify-send\", \"watchdog\", \"{summary}\"]   # or: desktop = true, or: webhook = \"https://…\"\n",
     );
     text
 }
 
 /// Occasions on which an alert can be sent.
-pub const OCCASIONS: [&str; 5] = ["nudge", "escalate", "waiting", "recovered", "session_lost"];
+pub const OCCASIONS: [&str; 6] = ["nudge", "escalate", "waiting", "livelock", "recovered", "session_lost"];
 
 fn alert(value: &Value) -> Result<Alert, String> {
     let Value::Table(table) = value else { return Err("[[alert]] is a table".to_owned()) };

@@ -26,7 +26,7 @@ const GOODBYE: Duration = Duration::from_secs(3);
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The environment that a daemon keeps; nothing else of its starter's, so no key and no token.
-const KEEP: [&str; 14] = [
+const KEEP: [&str; 15] = [
     "PATH",
     "HOME",
     "USER",
@@ -38,6 +38,7 @@ const KEEP: [&str; 14] = [
     "XDG_CONFIG_HOME",
     "XDG_RUNTIME_DIR",
     "XDG_STATE_HOME",
+    "CLAUDE_CONFIG_DIR",
     "DISPLAY",
     "WAYLAND_DISPLAY",
     "DBUS_SESSION_BUS_ADDRESS",

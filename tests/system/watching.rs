@@ -124,8 +124,8 @@ fn f23_a_watcher_whose_thread_dies_is_noticed_and_made_anew() {
     let daemon = world.begin();
     world.does("PostToolUse", &read());
     world.looked();
-    let helper = |found: &(i32, String)| found.1.contains("notify");
-    let (thread, _) = threads(daemon).into_iter().find(helper).expect("the watcher's thread");
+    let is_watcher = |found: &(i32, String)| found.1.contains("notify");
+    let (thread, _) = threads(daemon).into_iter().find(is_watcher).expect("the watcher's thread");
     // Its next wait fails in a way that no watcher survives.
     let mut command = Command::new("strace");
     command.args(["-qq", "-o", "/dev/null", "-e", "inject=epoll_wait,epoll_pwait,epoll_pwait2:error=EBADF"]);
@@ -145,7 +145,7 @@ fn f23_a_watcher_whose_thread_dies_is_noticed_and_made_anew() {
     eventually("a new watcher", || {
         world.does("PostToolUse", &read());
         world.looked();
-        threads(daemon).iter().any(helper)
+        threads(daemon).iter().any(is_watcher)
     });
     eventually("it hears again", || {
         world.does("PostToolUse", &read());

@@ -1,0 +1,243 @@
+//! What must hold of each parser for any bytes. A target panics when it does not; `fuzz_targets/` holds the entry points.
+
+mod ledger;
+
+use std::path::Path;
+
+use serde_json::Value;
+use watchdog::model::event::Event;
+use watchdog::model::policy::Policy;
+use watchdog::protocol::frame::Frame;
+use watchdog::protocol::payload::{self, Payload};
+use watchdog::protocol::sketch::{self, Sketch};
+use watchdog::protocol::translate::{self, Client};
+use watchdog::protocol::{
+    activity_json, api_error, client_settings, flag_json, hook_table, message as messages, nudge_json,
+    stamp as stamps, state_md as states,
+};
+use watchdog::store::config::Config;
+use watchdog::store::journal as journals;
+use watchdog::store::settings::KEYS;
+
+pub use ledger::ledger;
+
+/// Blows a marker byte, at most twice, up to a run that is longer than a string that is kept whole.
+fn blown_up(bytes: &[u8]) -> (Vec<u8>, bool) {
+    let mut left = 2;
+    let mut all = Vec::with_capacity(bytes.len());
+    for byte in bytes {
+        if *byte == 0x01 && left > 0 {
+            left -= 1;
+            all.extend_from_slice(&[b'x'; 65_533]);
+        } else {
+            all.push(*byte);
+        }
+    }
+    (all, left < 2)
+}
+
+/// However a stream is cut into pieces, the same value comes out; what is JSON before is JSON after.
+pub fn frame(bytes: &[u8]) {
+    let Some((&step, rest)) = bytes.split_first() else { return };
+    let (text, is_long) = blown_up(rest);
+    let mut whole = Frame::default();
+    let complete = whole.push(&text);
+    let mut pieces = Frame::default();
+    let size = if is_long { 1 + usize::from(step) * 97 } else { 1 + usize::from(step % 16) };
+    let done = text.chunks(size).any(|piece| pieces.push(piece));
+    assert_eq!(done, complete, "pieces of {size}");
+    assert_eq!(pieces.is_object(), whole.is_object());
+    let kept = whole.into_bytes();
+    assert_eq!(pieces.into_bytes(), kept, "pieces of {size}");
+    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    if !matches!(first, Some(b'{' | b'[' | b'"')) {
+        return;
+    }
+    let Ok(before) = sketch::read(&text) else { return };
+    assert!(complete, "a whole value is not seen to be whole");
+    let after = sketch::read(&kept).expect("what is kept of JSON is JSON");
+    assert!(is_long || before == after, "what is kept tells something else");
+}
+
+/// No JSON is refused, nothing grows without bound.
+pub fn sketch(bytes: &[u8]) {
+    let sketch = sketch::read(bytes);
+    if let Err(error) = &sketch {
+        let value = serde_json::from_slice::<Value>(bytes);
+        assert!(value.is_err(), "JSON is refused: {error}");
+        return;
+    }
+    let sketch = sketch.expect("just looked");
+    bounded(&sketch, 0);
+    let mut hasher = std::hash::DefaultHasher::new();
+    sketch.digest(&mut hasher);
+}
+
+fn bounded(sketch: &Sketch, depth: usize) {
+    assert!(depth <= 7);
+    match sketch {
+        Sketch::List(list) => {
+            assert!(list.len() <= 256);
+            list.iter().for_each(|value| bounded(value, depth + 1));
+        }
+        Sketch::Object(members) => {
+            assert!(members.len() <= 256);
+            for (key, value) in members {
+                sketch.get(key);
+                bounded(value, depth + 1);
+            }
+        }
+        plain => drop((plain.word().map(str::len), plain.number(), plain.truth())),
+    }
+}
+
+/// Whatever a client delivers becomes one short line of the journal that reads back as it was.
+pub fn payload(bytes: &[u8]) {
+    let Some(payload) = payload::read(bytes) else { return };
+    assert!(!payload.event.is_empty());
+    let client = Client { pid: Some(7), entry: "cli" };
+    let event = translate::event(&payload, client, 1_790_000_000_000);
+    drop((payload.source(), payload.is_own_wake(), payload.background().map(str::len)));
+    drop((translate::failure_name(&payload).len(), translate::failure_text(&payload).len()));
+    same_line(&event);
+}
+
+fn same_line(event: &Event) {
+    let line = serde_json::to_vec(event).expect("an event can be written");
+    assert!(line.len() < 16 * 1024, "{} bytes", line.len());
+    assert!(!line.contains(&b'\n'));
+    assert_eq!(journals::parse_line(&line).as_ref(), Some(event));
+}
+
+/// What is read is written such that it reads the same, with nothing left to complain of.
+pub fn activity_json(bytes: &[u8]) {
+    let first = activity_json::read(bytes);
+    assert!(!first.has_stamp || first.activity.last_activity_ts >= 0);
+    let written = activity_json::write(&first.activity);
+    let second = activity_json::read(&written);
+    assert_eq!(second.faults, [""; 0], "of what we wrote");
+    assert_eq!(second.activity, first.activity);
+}
+
+/// The same for a staged message, which always has a text.
+pub fn nudge_json(bytes: &[u8]) {
+    let Some(nudge) = nudge_json::read(bytes) else { return };
+    assert!(!nudge.text.trim().is_empty() && nudge.timestamp >= 0);
+    assert_eq!(nudge_json::read(&nudge_json::write(&nudge)), Some(nudge));
+}
+
+/// The same for a flag, which reads as one whatever it holds.
+pub fn flag_json(bytes: &[u8]) {
+    let flag = flag_json::read(bytes);
+    assert_eq!(flag_json::read(&flag_json::write(&flag)), flag);
+}
+
+/// A stage is one word, and written plainly it reads the same; line ends do not matter.
+pub fn state_md(bytes: &[u8]) {
+    let stage = states::stage(bytes);
+    let unix: Vec<u8> = bytes.iter().map(|byte| if *byte == b'\r' { b'\n' } else { *byte }).collect();
+    assert_eq!(states::stage(&unix), stage);
+    let Some(stage) = stage else { return };
+    assert!(!stage.is_empty() && !stage.contains(char::is_whitespace));
+    assert_eq!(states::stage(format!("- **stage**: {stage}\r\n").as_bytes()), Some(stage));
+}
+
+/// Whatever is written for a time lies between 1970 and the end of all units.
+pub fn stamp(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let in_range = |millis: i64| assert!(millis >= 0, "{millis}");
+    if let Some(millis) = stamps::iso(&text) {
+        in_range(millis);
+    }
+    if let Some(millis) = stamps::read(&Value::String(text.clone().into_owned())) {
+        in_range(millis);
+    }
+    if let Some(millis) = serde_json::from_str::<Value>(&text).ok().as_ref().and_then(stamps::read) {
+        in_range(millis);
+    }
+}
+
+/// A head is a word in capitals; a message tells who and which signal, whatever shape it has.
+pub fn message(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Some(head) = messages::head(&text) {
+        let is_plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        assert!(head.len() >= 3 && head.chars().all(is_plain), "{head}");
+        assert_eq!(messages::head(&head), Some(head));
+    }
+    let Ok(fields) = sketch::read(bytes) else { return };
+    let message = messages::read(fields.get("tool_input"), fields.get("tool_response"));
+    assert_eq!(message.hash.len(), 8);
+    if let Some(payload) = Payload::of(fields) {
+        assert_eq!(payload.message().is_some(), payload.tool() == "SendMessage");
+    }
+}
+
+/// A failed turn is sorted under one advice, and a reset time is a time.
+pub fn api_error(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (error, words) = text.split_once('\n').unwrap_or(("server_error", &text));
+    let sorted = api_error::sort(error, words);
+    assert_eq!(sorted.error, error);
+    assert!(!(sorted.holds() && sorted.needs_a_person()));
+    assert!(sorted.reset_at.is_none_or(|at| at >= 0));
+}
+
+/// Whatever a journal holds, its lines fold, and a line that a torn one runs into is found.
+pub fn journal(bytes: &[u8]) {
+    for event in journals::parse(bytes) {
+        let line = serde_json::to_vec(&event).expect("an event can be written");
+        assert_eq!(
+            journals::parse_line(&line).as_ref(),
+            Some(&event),
+            "a line does not read as it was written"
+        );
+    }
+    let torn = bytes.split(|byte| *byte == b'\n').next_back().unwrap_or_default();
+    let event = Event::of_root(7, watchdog::model::event::What::TurnEnd);
+    let mut line = torn.to_vec();
+    serde_json::to_writer(&mut line, &event).expect("an event can be written");
+    assert_eq!(journals::parse_line(&line), Some(event), "a torn line hides the next");
+}
+
+/// `install` ends, is done once, and `uninstall` gives back every byte.
+pub fn client_settings(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let table = hook_table::registrations("/opt/watchdog", Some(std::time::Duration::from_secs(60)));
+    let entries = client_settings::entries(text);
+    assert_eq!(client_settings::uninstall(text, None).is_err(), entries.is_err());
+    let Ok(done) = client_settings::install(text, &table) else { return };
+    assert_eq!(client_settings::outdated(&done, &table).expect("it was just read"), [""; 0]);
+    assert_eq!(client_settings::install(&done, &table).as_ref(), Ok(&done), "not done at once");
+    let undone = client_settings::uninstall(&done, Some(text)).expect("it was just read");
+    if entries.is_ok_and(|entries| entries.is_empty()) {
+        assert_eq!(undone.as_deref(), Some(text), "uninstall does not give back what was there");
+    }
+    let is_plain = |text: &str| client_settings::beyond_json(text).is_ok_and(|fault| fault.is_none());
+    if is_plain(text) {
+        let bare = done.trim_start_matches('\u{feff}');
+        assert!(is_plain(&done), "install makes plain JSON more than that");
+        if serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')).is_ok() {
+            serde_json::from_str::<Value>(bare).expect("JSON stays JSON");
+        }
+    }
+}
+
+/// Settings that are taken read the same when they are shown; those that are not name the file and the line.
+pub fn config(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let mut config = Config::default();
+    if let Err(error) = config.take_text(text, Path::new("watchdog.toml")) {
+        let line = error.place.strip_prefix("watchdog.toml:").and_then(|line| line.parse::<usize>().ok());
+        let last = text.split('\n').count();
+        assert!(line.is_some_and(|line| (1..=last).contains(&line)), "{error}");
+        return;
+    }
+    let mut again = Policy { alerts: config.policy.alerts.clone(), ..Policy::default() };
+    for key in KEYS {
+        let shown = (key.show)(&config.policy);
+        let table: toml::Table = format!("x = {shown}").parse().expect("what is shown can be read");
+        (key.set)(&mut again, &table["x"]).unwrap_or_else(|fault| panic!("{} = {shown}: {fault}", key.name));
+    }
+    assert_eq!(again, config.policy);
+}
