@@ -258,6 +258,8 @@ pub fn rotate_with(root: &Root, at: i64, limit: u64, rules: Arc<Rules>) -> Resul
     fs::hard_link(&path, &spare)
         .and_then(|()| fs::rename(&spare, root.in_own(OLD)))
         .map_err(FileError::of("rotate", &path))?;
+    // After a rotation that got this far and failed, both names led to the same text: such a rename does nothing.
+    super::file::remove(&spare)?;
     replace(&path, &bytes, &root.own(), Access::Private, false)?;
     Ok(true)
 }

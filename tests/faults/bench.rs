@@ -39,6 +39,17 @@ pub(crate) fn check_strace() -> Result<(), String> {
     }
 }
 
+/// What strace does to a command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Traced<'a> {
+    /// Nothing: it runs without strace.
+    No,
+    /// It writes down the calls.
+    Recorded,
+    /// It lets one fail.
+    With(&'a Fault),
+}
+
 /// What a command said, and how it ended.
 pub(crate) struct Said {
     pub(crate) status: ExitStatus,
@@ -83,10 +94,10 @@ impl Bench {
 
     /// Begins a command in the project. With a fault, or to be recorded, under strace, which is beside the command
     /// (`-D`) so that the process is the command's own.
-    pub(crate) fn begin(&self, words: &[&str], stdin: Option<&str>, traced: Option<Option<&Fault>>) -> Begun {
+    pub(crate) fn begin(&self, words: &[&str], stdin: Option<&str>, traced: Traced<'_>) -> Begun {
         let mut command = match traced {
-            None => Command::new(WATCHDOG),
-            Some(fault) => {
+            Traced::No => Command::new(WATCHDOG),
+            Traced::Recorded | Traced::With(_) => {
                 let mut strace = Command::new("strace");
                 strace.args([
                     "-D",
@@ -101,7 +112,7 @@ impl Bench {
                     "-o",
                 ]);
                 strace.arg(self.trace());
-                if let Some(fault) = fault {
+                if let Traced::With(fault) = traced {
                     strace.arg("-e").arg(format!("inject={fault}"));
                 }
                 strace.arg(WATCHDOG);
@@ -128,7 +139,7 @@ impl Bench {
 
     /// Runs a command to its end.
     pub(crate) fn run(&self, words: &[&str], stdin: Option<&str>) -> Result<Said, String> {
-        self.begin(words, stdin, None).end()
+        self.begin(words, stdin, Traced::No).end()
     }
 
     /// Sends an event through the hook.
@@ -141,11 +152,11 @@ impl Bench {
     }
 
     /// Rewrites activity.json as if the last sign of work were that old.
-    pub(crate) fn age(&self, idle: i64, nudges: u64, nudged: i64) {
+    pub(crate) fn age(&self, idle: i64, nudges: u64, since_nudge: i64) {
         let mut activity = self.json("tmp/activity.json").unwrap();
         let now = clock::now().seconds();
         activity["last_activity_ts"] = (now - idle).into();
-        activity["last_nudge_ts"] = if nudges == 0 { 0.into() } else { (now - nudged).into() };
+        activity["last_nudge_ts"] = if nudges == 0 { 0.into() } else { (now - since_nudge).into() };
         activity["nudge_count"] = nudges.into();
         fs::write(self.kiln("tmp/activity.json"), activity.to_string()).unwrap();
         // Work that could not be stored is as old.

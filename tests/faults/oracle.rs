@@ -11,7 +11,8 @@ use crate::matrix::Fault;
 use crate::scenario::{Scenario, Way};
 
 /// Whole files, by their names below `.kiln`.
-const WHOLE: [&str; 5] = [
+const WHOLE: [&str; 6] = [
+    "tmp/watchdog/sessions/s2.json",
     "tmp/activity.json",
     "tmp/pending-nudge.json",
     "DEADLOCK.flag",
@@ -20,7 +21,8 @@ const WHOLE: [&str; 5] = [
 ];
 
 /// All that may lie there when everything has worked again.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 16] = [
+    "tmp/watchdog/sessions/s2.json",
     "DEADLOCK.flag",
     "STATE.md",
     "watchdog.toml",

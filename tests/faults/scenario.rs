@@ -4,9 +4,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use serde_json::json;
 use tempfile::TempDir;
+use watchdog::system::process::start_time;
 
-use crate::bench::{Bench, Keep, Said, comes, payload};
+use crate::bench::{Bench, Keep, Said, Traced, comes, payload};
 use crate::matrix::{self, Fault};
 use crate::oracle::{self, Before};
 
@@ -33,6 +35,7 @@ pub(crate) struct Scenario {
 
 const CHECK: Way = Way::Command(&["check", "--act", "--json"]);
 const PENDING: &str = "tmp/pending-nudge.json";
+const SESSION: &str = "tmp/watchdog/sessions/s1.json";
 const FLAG: &str = "DEADLOCK.flag";
 
 /// All scenarios.
@@ -85,6 +88,26 @@ pub(crate) const ALL: &[Scenario] = &[
             expect(bench, &["check", "--act"]);
         },
         may_remove: &[PENDING],
+    },
+    Scenario {
+        name: "session-end",
+        way: Way::Hook("SessionEnd", r#","reason":"prompt_input_exit""#),
+        furnish: |bench| {
+            bench.age(1000, 0, 0);
+            expect(bench, &["check", "--act"]);
+        },
+        may_remove: &[PENDING, SESSION, "tmp/activity.json"],
+    },
+    Scenario {
+        name: "one-of-two-ends",
+        way: Way::Hook("SessionEnd", r#","reason":"prompt_input_exit""#),
+        furnish: |bench| {
+            // The other session's client is init, which lives.
+            let other =
+                json!({"v": 1, "session_id": "s2", "pid": 1, "start_time": start_time(1), "since": 1});
+            fs::write(bench.kiln("tmp/watchdog/sessions/s2.json"), other.to_string()).unwrap();
+        },
+        may_remove: &[SESSION],
     },
     Scenario { name: "rotation", way: Way::Daemon, furnish: fill_journal, may_remove: &[] },
 ];
@@ -180,13 +203,12 @@ impl Scenario {
     }
 
     fn act(&self, bench: &Bench, fault: Option<&Fault>) -> Result<Said, String> {
+        let traced = fault.map_or(Traced::Recorded, Traced::With);
         match self.way {
-            Way::Hook(name, fields) => {
-                bench.begin(&["hook"], Some(&payload(name, fields)), Some(fault)).end()
-            }
-            Way::Command(words) => bench.begin(words, None, Some(fault)).end(),
+            Way::Hook(name, fields) => bench.begin(&["hook"], Some(&payload(name, fields)), traced).end(),
+            Way::Command(words) => bench.begin(words, None, traced).end(),
             Way::Daemon => {
-                let mut daemon = bench.begin(&["run"], None, Some(fault));
+                let mut daemon = bench.begin(&["run"], None, traced);
                 let watches = || bench.kiln("tmp/watchdog/daemon.json").exists();
                 let rotated =
                     || self.name != "rotation" || bench.kiln("tmp/watchdog/journal.1.jsonl").exists();
