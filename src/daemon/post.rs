@@ -290,14 +290,7 @@ impl Post {
                     }
                 }
                 (Effect::Nudge { .. }, Err(_)) => self.pipeline.note_unwritable(now),
-                (Effect::TellPerson(held), _) => {
-                    told = Some(format!(
-                        "{} has waited for a person since {} ({})",
-                        held.who,
-                        crate::model::wording::clock(held.since),
-                        held.what
-                    ));
-                }
+                (Effect::TellPerson(held), _) => told = Some(held.words()),
                 _ => {}
             }
             match outcome {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::judge::{Facts, agents};
 use super::moment::Millis;
 use super::node::{Duty, Node, Wait};
+use super::signals::Rules;
 use super::team::Team;
 
 /// What holds an agent outside its team.
@@ -39,6 +40,8 @@ pub struct View<'a> {
     pub session: &'a str,
     /// The team.
     pub team: &'a Team,
+    /// What the signals mean.
+    pub rules: &'a Rules,
     /// Who is held by what.
     pub holds: BTreeMap<&'a str, Hold>,
     now: Millis,
@@ -66,7 +69,7 @@ pub fn views<'a>(facts: &'a Facts<'a>, now: Millis) -> Vec<View<'a>> {
         .filter(|(id, _)| {
             !facts.dead.contains(*id) && !facts.ledger.has_ended(id) && !graph.aliases.contains_key(*id)
         })
-        .map(|(session, team)| View { session, team, holds: BTreeMap::new(), now })
+        .map(|(session, team)| View { session, team, rules: graph.rules(), holds: BTreeMap::new(), now })
         .collect();
     for (session, id, agent) in agents(facts) {
         let (place, name) = graph.place(session, id, &agent.name);
@@ -124,6 +127,13 @@ impl<'a> View<'a> {
         all.into_iter().filter(|wait| wait.duty == most).collect()
     }
 
+    /// The table names another recipient, and that one is alive.
+    pub fn is_misrouted(&self, wait: &Wait) -> bool {
+        let table = self.rules.tables.iter().find(|table| table.name == wait.table);
+        let row = self.rules.row(&wait.table, &wait.row);
+        table.zip(row).is_some_and(|(table, row)| self.team.is_misrouted(self.rules, table, row, &wait.to))
+    }
+
     /// Tells whether an agent, or one that it waits for, is at work.
     pub fn moves(&self, name: &str) -> bool {
         let mut seen = BTreeSet::new();
@@ -148,7 +158,12 @@ impl<'a> View<'a> {
 
     /// Returns where a chain goes on behind a wait. Whoever owes an answer by a table is not excused by what it is
     /// only likely to wait for, unless it asked for that after it was asked itself.
+    ///
+    /// Where a message or its answer went astray, the chain ends: that is what has to be mended.
     fn behind(&self, wait: &'a Wait) -> Vec<&'a Wait> {
+        if wait.stray.is_some() || self.is_misrouted(wait) {
+            return Vec::new();
+        }
         let excuses = |next: &&Wait| {
             next.duty > Duty::Free || wait.duty == Duty::Free || (!next.spawn && next.asked >= wait.asked)
         };

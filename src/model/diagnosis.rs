@@ -32,9 +32,15 @@ pub fn diagnose(facts: &Facts<'_>, now: Millis) -> Diagnosis {
         Some((view, end)) if strength(end) > Duty::Free => {
             raced(graph, &views, Some((view, end))).or_else(|| Some(at_end(graph, view, end, now)))
         }
-        Some((view, end)) => raced(graph, &views, None)
-            .or_else(|| unread_mail(graph, std::slice::from_ref(view), Some(end.wait.debtor())))
-            .or_else(|| Some(at_end(graph, view, end, now))),
+        Some((view, end)) => {
+            let likely = at_end(graph, view, end, now);
+            // What is only likely to be owed says less than a message that was never seen.
+            let unseen = || match likely.cause {
+                Cause::ReplyOwed => unread_mail(graph, std::slice::from_ref(view), Some(end.wait.debtor())),
+                _ => None,
+            };
+            raced(graph, &views, None).or_else(unseen).or(Some(likely))
+        }
         None => raced(graph, &views, None).or_else(|| {
             let all: Vec<&View<'_>> = views.iter().collect();
             unread_mail(graph, &all, None)
@@ -129,7 +135,7 @@ pub fn cause_of<'a>(rules: &Rules, view: &View<'a>, wait: &'a Wait) -> (Cause, &
     if let Some(stray) = stray.filter(|stray| !stray.delivered && !team.was_alive(rules, &stray.to)) {
         return (Cause::Misaddressed, &stray.by);
     }
-    if is_misrouted(rules, view, wait) {
+    if view.is_misrouted(wait) {
         return (Cause::Misrouted, &wait.from);
     }
     if let Some(stray) = stray.filter(|stray| team.is_alive(rules, &wait.from) && stray.to != wait.from) {
@@ -148,13 +154,6 @@ pub fn cause_of<'a>(rules: &Rules, view: &View<'a>, wait: &'a Wait) -> (Cause, &
         || wait.operator
         || view.node(debtor).is_some_and(|node| node.had_turn_since(wait.seen_from));
     if had_turn { (Cause::ReplyOwed, debtor) } else { (Cause::Unread, debtor) }
-}
-
-/// The table names another recipient, and that one is alive.
-pub fn is_misrouted(rules: &Rules, view: &View<'_>, wait: &Wait) -> bool {
-    let Some(table) = rules.tables.iter().find(|table| table.name == wait.table) else { return false };
-    let Some(row) = rules.row(&wait.table, &wait.row) else { return false };
-    view.team.is_misrouted(rules, table, row, &wait.to)
 }
 
 /// The head that stands in the debtor's last text and was not sent.

@@ -13,6 +13,7 @@ use super::policy::Policy;
 use super::rule::{self, Answer, Times};
 use super::stall::effective_stamp;
 use super::wait::{Asked, Question};
+use super::wording::clock;
 
 /// What is known of one root at one moment.
 #[derive(Debug, Clone)]
@@ -99,6 +100,13 @@ pub struct Held {
     pub what: String,
     /// Since when, unix milliseconds.
     pub since: Millis,
+}
+
+impl Held {
+    /// What the operator is told of one who waits for a person.
+    pub fn words(&self) -> String {
+        format!("{} has waited for a person since {} ({})", self.who, clock(self.since), self.what)
+    }
 }
 
 impl Verdict {

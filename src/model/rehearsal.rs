@@ -16,7 +16,7 @@ use super::moment::{Millis, Moment, duration};
 use super::nudge::{Nudge, id_of};
 use super::order;
 use super::pipeline::{Effect, End, Pipeline, Step};
-use super::policy::Policy;
+use super::policy::{Mode, Policy};
 use super::rule::Times;
 use super::sight::Sight;
 use super::signals::Rules;
@@ -59,7 +59,9 @@ pub struct Line {
 }
 
 /// Judges a record.
-pub fn rehearse(items: &[Item], policy: Policy, rules: Arc<Rules>) -> Vec<Line> {
+pub fn rehearse(items: &[Item], mut policy: Policy, rules: Arc<Rules>) -> Vec<Line> {
+    // Nothing is acted upon here anyway; an observer's record is judged like any other.
+    policy.daemon.mode = Mode::Act;
     let Some(first) = items.first() else { return Vec::new() };
     let mut run = Rehearsal {
         origin: first.at,

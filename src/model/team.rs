@@ -183,8 +183,7 @@ impl Team {
         };
         let last = sent.iter().rev().find(|sent| !is_log(sent)).or(sent.last());
         if let Some(sent) = last {
-            let wait = Wait { table: sent.table.clone(), row: sent.row.clone(), ..self.wait_for(name, sent) };
-            self.open(Wait { duty: Duty::Never, ..wait });
+            self.open(Wait { duty: Duty::Never, ..self.wait_for(name, sent) });
         }
     }
 
@@ -193,6 +192,8 @@ impl Team {
             from: name.to_owned(),
             to: sent.to.clone(),
             to_id: self.nodes.get(&sent.to).map(|node| node.id.clone()).unwrap_or_default(),
+            table: sent.table.clone(),
+            row: sent.row.clone(),
             head: sent.head.clone(),
             hash: sent.hash.clone(),
             since: sent.at,

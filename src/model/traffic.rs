@@ -40,13 +40,15 @@ impl Team {
         if let Some(node) = self.nodes.get_mut(from) {
             node.raced = None;
         }
-        let answers = self.answer(rules, letter);
+        let (answers, strays) = self.answer(rules, letter);
         self.learn(rules, letter);
         self.supersede(rules, letter);
         let found = rules.find(&message.head, message.operator, self.known(from), self.known(&to));
         let duty = match found {
             Some((_, row)) if row.reply == Reply::Due => Duty::Due,
             Some((_, row)) if row.reply == Reply::Never => Duty::Never,
+            // Its sender is done only if it went where it belongs.
+            Some((table, row)) if !strays && self.is_misplaced(rules, table, row, letter) => Duty::Free,
             Some(_) => Duty::None,
             None if answers => Duty::None,
             None => Duty::Free,
@@ -73,8 +75,9 @@ impl Team {
         }
     }
 
-    /// Closes what the message answers. Returns whether it answered anything.
-    fn answer(&mut self, rules: &Rules, letter: Letter<'_>) -> bool {
+    /// Closes what the message answers. Returns whether it answered anything, and whether it
+    /// was meant to and went elsewhere.
+    fn answer(&mut self, rules: &Rules, letter: Letter<'_>) -> (bool, bool) {
         let of = |index: &BTreeMap<String, BTreeSet<String>>, name: &str| {
             index.get(name).cloned().unwrap_or_default()
         };
@@ -83,12 +86,13 @@ impl Team {
         keys.extend(of(&self.out, letter.to));
         keys.extend(of(&self.owed, letter.to));
         let mut answered = self.answer_early(letter);
-        let mut astray = Vec::new();
+        let (mut astray, mut settled) = (Vec::new(), false);
         for key in keys {
             let Some(wait) = self.waits.get(&key) else { continue };
             match self.effect(rules, wait, letter) {
                 Effect::Answers => {
                     answered = true;
+                    settled |= wait.duty == Duty::Due;
                     self.answered(&key, letter);
                 }
                 Effect::Passes => {
@@ -101,16 +105,23 @@ impl Team {
             }
         }
         // An answer that somebody waited for went where it belongs.
-        if !answered {
+        if !settled {
             self.go_astray(&astray, letter);
         }
         // What is said to an agent after it was answered in the same turn belongs to the answer.
-        let Some(node) = self.nodes.get_mut(letter.from) else { return answered };
+        let strays = !settled && !astray.is_empty();
+        let Some(node) = self.nodes.get_mut(letter.from) else { return (answered, strays) };
         let before = node.turn.answered.iter().any(|who| who == letter.to);
         if answered && !before {
             node.turn.answered.push(letter.to.to_owned());
         }
-        answered || before
+        (answered || before, strays)
+    }
+
+    /// It reached nobody, or another agent than its table names.
+    fn is_misplaced(&self, rules: &Rules, table: &Table, row: &Signal, letter: Letter<'_>) -> bool {
+        let is_lost = !letter.message.delivered && !self.was_alive(rules, letter.to);
+        is_lost || self.is_misrouted(rules, table, row, letter.to)
     }
 
     fn go_astray(&mut self, keys: &[String], letter: Letter<'_>) {
@@ -218,9 +229,11 @@ impl Team {
                         let row = rules.row(&wait.table, &wait.row);
                         row.is_some_and(|row| !table.plays_any(self.known(&wait.to), &row.to))
                     });
+                let is_same = wait.head == message.head && !wait.head.is_empty();
                 match wait.duty {
-                    Duty::Due => wait.head == message.head && (!wait.delivered || is_wrong),
-                    Duty::Free => !wait.delivered && (message.head == wait.head || message.hash == wait.hash),
+                    Duty::Due => is_same && (!wait.delivered || is_wrong),
+                    Duty::Free if !wait.delivered => wait.head == message.head || wait.hash == message.hash,
+                    Duty::Free => is_same && is_wrong,
                     _ => false,
                 }
             })
