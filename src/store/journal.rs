@@ -25,7 +25,7 @@ pub const ROTATE_AT: u64 = 1024 * 1024;
 /// What is read at most, from the end: a journal that no daemon rotates still ends somewhere.
 const MOST: u64 = 64 * 1024 * 1024;
 /// How long an append waits for a rotation. A holder that is stopped delays no hook for longer.
-const PATIENCE: Duration = Duration::from_millis(250);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 const NAME: &str = "journal.jsonl";
 const OLD: &str = "journal.1.jsonl";
