@@ -19,7 +19,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify;
 
-use crate::model::event::{Event, VERSION, What};
+use crate::model::event::{Event, What};
 use crate::model::ledger::is_print_mode;
 use crate::model::nudge::Nudge;
 use crate::model::wording;
@@ -160,7 +160,7 @@ impl Bridge {
             let what = What::Claimed { id: nudge.id, n: nudge.number, via: "bridge".to_owned() };
             let session = self.session.clone();
             let at = clock::now().wall;
-            let event = Event { v: VERSION, at, session, agent: String::new(), name: String::new(), what };
+            let event = Event { session, ..Event::of_root(at, what) };
             journal::append(&self.root, &[event]).ok();
             return Some(wording::wake(&nudge.text));
         }

@@ -8,8 +8,8 @@ use super::json_line;
 use super::place::Place;
 use super::status::{View, reason_words};
 use crate::daemon::act::{Outcome, Scene, act};
-use crate::daemon::pipeline::Effect;
 use crate::model::judge::Verdict;
+use crate::model::pipeline::Effect;
 use crate::model::policy::Mode;
 
 /// Options of `check`.

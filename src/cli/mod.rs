@@ -12,15 +12,20 @@ mod check;
 mod client_places;
 mod config;
 mod doctor;
+mod explain;
 mod generate;
+mod graph;
+mod history;
 mod install;
 mod operator;
 mod place;
+mod replay;
 mod run;
 mod start;
 mod status;
 mod status_text;
 mod uninstall;
+mod when;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -66,6 +71,16 @@ enum Command {
     ///
     /// Exit status: 0, or 1 after an escalation that was carried out.
     Check(check::Args),
+    /// Say why: the facts, the cause and its evidence, the thresholds and where each came from
+    Explain(explain::Args),
+    /// Show what happened, filtered
+    History(history::Args),
+    /// Draw who waits for whom
+    Graph(graph::Args),
+    /// Judge a recorded run again and print every change of verdict with its time
+    ///
+    /// Nothing of any pipeline is touched. Two runs give the same bytes.
+    Replay(replay::Args),
     /// Keep quiet for a while: no nudge, no flag
     Pause(operator::PauseArgs),
     /// End the quiet that "pause" asked for
@@ -126,6 +141,10 @@ fn dispatch(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Command::Ensure => start::ensure(place),
         Command::Run(args) => run::run(args, place),
         Command::Check(args) => check::run(args, place),
+        Command::Explain(args) => explain::run(args, place),
+        Command::History(args) => history::run(args, place),
+        Command::Graph(args) => graph::run(args, place),
+        Command::Replay(args) => replay::run(args, place),
         Command::Pause(args) => operator::pause(args, place),
         Command::Resume => operator::resume(place),
         Command::Nudge(args) => operator::nudge(args, place),

@@ -96,9 +96,10 @@ pub(super) fn nudge(args: &NudgeArgs, place: &Place) -> anyhow::Result<ExitCode>
         &root,
         &[Event::of_root(now.wall, What::Nudged { n: 0, id: message.id, idle_seconds: 0 })],
     )?;
-    match session {
-        Some(session) => say!("Staged for session {}.", wording::plain(&session, 100)),
-        None => say!("Staged. No session is known: the next one of this pipeline takes it."),
+    if let Some(session) = session {
+        say!("Staged for session {}.", wording::plain(&session, 100));
+    } else {
+        say!("Staged. No session is known: the next one of this pipeline takes it.");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -29,6 +29,11 @@ impl Place {
         }
     }
 
+    /// The project, if it was named on the command line.
+    pub(super) fn named_root(&self) -> anyhow::Result<Option<Root>> {
+        if self.root.is_empty() { Ok(None) } else { self.root().map(Some) }
+    }
+
     /// All projects that were named, or the one here.
     pub(super) fn roots(&self) -> anyhow::Result<Vec<Root>> {
         if self.root.is_empty() {

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use super::place::Place;
+use crate::store::file::FileError;
 use crate::store::recovery::{Note, recover};
 use crate::store::{activity_file, flag_file, sessions, state_file, transient};
 use crate::system::launch::{self, Started};
@@ -29,15 +30,18 @@ pub(super) fn start(place: &Place) -> anyhow::Result<ExitCode> {
 
 pub(super) fn stop(place: &Place) -> anyhow::Result<ExitCode> {
     let root = place.root()?;
-    if !root.tmp().is_dir() {
+    if !root.tmp().try_exists().map_err(FileError::of("find", &root.tmp()))? {
         say!("No daemon was running.");
         return Ok(ExitCode::SUCCESS);
     }
     // Until the files are gone nobody may start another, or its files would go with them.
     let starts = launch::hold_starts(&root)?;
     let stopped = launch::stop(&root, &starts);
+    if !stopped && launch::is_named(&root) {
+        anyhow::bail!("the daemon that holds {} cannot be ended; try again", root.daemon_lock().display());
+    }
     // While a session goes on the activity is its own.
-    if sessions::all(&root).iter().any(clients::may_live) {
+    if sessions::any_other(&root, "", clients::may_live) {
         transient::remove(&root, transient::Daemon::Ends)?;
     } else {
         transient::remove_all(&root, activity_file::hold(&root, PATIENCE).ok(), transient::Daemon::Ends)?;

@@ -8,16 +8,21 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::explain::diagnosis_json;
+use super::graph::edge_json;
 use super::json_line;
 use super::place::Place;
 use super::status_text::{self, local};
-use crate::daemon::sight::{Memo, Sight};
+use crate::daemon::sight::{Memo, look};
+use crate::model::cause::Diagnosis;
+use crate::model::diagnosis::diagnose;
 use crate::model::judge::{Reason, Verdict, agents, judge, name_of};
 use crate::model::ledger::{Ledger, State};
 use crate::model::moment::{Millis, Moment};
 use crate::model::nudge::Flag;
 use crate::model::policy::Policy;
 use crate::model::rule::{Times, nudges_so_far};
+use crate::model::sight::Sight;
 use crate::model::stall::{Memory, Seen, effective_stamp};
 use crate::model::wait::span;
 use crate::model::wording::{clock as stamp, plain};
@@ -25,7 +30,7 @@ use crate::store::beacon::Beacon;
 use crate::store::file::obstacle;
 use crate::store::pending::{self, Pending};
 use crate::store::root::Root;
-use crate::store::{flag_file, journal};
+use crate::store::{flag_file, journal, signals};
 use crate::system::process::boot_id;
 use crate::system::{clock, launch};
 
@@ -88,8 +93,8 @@ impl View {
         let root = place.root()?;
         let policy = place.config(Some(&root))?.policy;
         let now = clock::now();
-        let mut sight = Sight::of(&root, &mut Memo::default());
-        let ledger = journal::fold(&root).unwrap_or_else(|error| {
+        let mut sight = look(&root, &mut Memo::default());
+        let ledger = journal::fold_with(&root, signals::rules(&policy)).unwrap_or_else(|error| {
             sight.faults.push(crate::store::file::chain(&error));
             Ledger::default()
         });
@@ -117,6 +122,13 @@ impl View {
         let verdict = judge(&sight.facts(&ledger, times, settling), &policy, now);
         let (pending, flag) = (pending::look(&root), flag_file::load(&root));
         Ok(Self { root, policy, now, sight, ledger, daemon, verdict, times, pending, flag })
+    }
+
+    /// Why it is silent, if it is.
+    pub(super) fn diagnosis(&self) -> Option<Diagnosis> {
+        let facts = self.sight.facts(&self.ledger, self.times, None);
+        (self.sight.is_active() && (self.is_stalled() || self.flag.is_some()))
+            .then(|| diagnose(&facts, self.now.wall))
     }
 
     /// Silent, and nudged or about to be.
@@ -167,6 +179,8 @@ impl View {
             "verdict": self.verdict.word(), "reason": self.verdict.reason_word(), "held": self.held(), "until": until,
             "next": self.next(), "activity": activity, "agents": agents,
             "sessions": {"living": self.sight.living, "dead": self.sight.dead},
+            "diagnosis": self.diagnosis().as_ref().map(diagnosis_json),
+            "waits": self.edges().iter().map(edge_json).collect::<Vec<_>>(),
             "pending": self.pending_json(), "flag": self.flag_json(), "faults": self.sight.faults,
         })
     }
@@ -213,7 +227,16 @@ impl View {
 
     fn flag_json(&self) -> Value {
         self.flag.as_ref().map_or(Value::Null, |flag| {
-            json!({"since": stamp(flag.timestamp * 1000), "cause": flag.cause, "diagnosis": flag.diagnosis, "error": flag.error})
+            let mut value = json!({
+                "since": stamp(flag.timestamp * 1000), "cause": flag.cause, "diagnosis": flag.diagnosis,
+                "error": flag.error,
+            });
+            if let Some(why) = &flag.why {
+                value["why"] = json!(why);
+                value["root"] = json!(flag.root);
+                value["evidence"] = json!(flag.evidence);
+            }
+            value
         })
     }
 

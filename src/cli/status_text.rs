@@ -8,6 +8,7 @@ use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::status::{View, state_word};
+use crate::model::drawing::{Edge, lines};
 use crate::model::judge::{agents, name_of};
 use crate::model::moment::Millis;
 use crate::model::wait::span;
@@ -38,8 +39,28 @@ pub(super) fn render(view: &View) -> String {
     for fault in &view.sight.faults {
         line(&mut out, "fault", &plain(fault, 300), AnsiColor::Yellow.on_default());
     }
+    if let Some(why) = view.diagnosis() {
+        let words =
+            format!("{}: {} Root: {}.", why.cause.word(), plain(&why.words, 400), plain(&why.root, 60));
+        line(&mut out, "why", &words, Style::new());
+    }
     out.push_str(&agents_table(view));
+    out.push_str(&waits(view));
     out
+}
+
+/// Who waits for whom, as lines.
+fn waits(view: &View) -> String {
+    // What holds an agent outside its team stands in the table.
+    let edges: Vec<Edge> = view.edges().into_iter().filter(|edge| edge.kind != "outside").collect();
+    let rest = edges.len().saturating_sub(MOST_AGENTS);
+    let shown = lines(&edges[edges.len().min(rest)..], view.now.wall);
+    if shown.is_empty() {
+        return String::new();
+    }
+    let rest = if rest > 0 { format!(" and {rest} older\n") } else { String::new() };
+    let shown: Vec<String> = shown.iter().map(|line| plain(line, WIDTH)).collect();
+    format!("\n{}\n{rest}", shown.join("\n"))
 }
 
 fn verdict(view: &View) -> (Style, String) {

@@ -3,21 +3,23 @@
 
 use std::time::Duration;
 
-use super::pipeline::Effect;
-use super::sight::Sight;
-use crate::model::event::{Event, VERSION, What};
+use crate::model::diagnosis::diagnose;
+use crate::model::event::{Event, What};
 use crate::model::judge::Facts;
 use crate::model::ledger::Ledger;
 use crate::model::moment::Moment;
 use crate::model::nudge::{Flag, Nudge, id_of};
-use crate::model::policy::Policy;
+use crate::model::overdue::Note;
+use crate::model::pipeline::Effect;
+use crate::model::policy::{Mode, Policy};
 use crate::model::rule::{Times, has_recovered};
+use crate::model::sight::Sight;
 use crate::model::wording;
 use crate::store::activity_file::{self, Held, Loaded};
 use crate::store::file::{FileError, chain};
-use crate::store::recovery::{Note, recover};
+use crate::store::recovery::{self, recover};
 use crate::store::root::Root;
-use crate::store::{flag_file, journal, pending, sessions};
+use crate::store::{flag_file, iter_log, journal, pending, sessions};
 
 /// How long the daemon waits for the lock. It will look again anyway.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -61,18 +63,15 @@ pub fn act(scene: Scene<'_>, effect: &Effect) -> Result<Outcome, FileError> {
         Effect::TellPerson(held) => note(
             root,
             &[Event {
-                v: VERSION,
-                at: now.wall,
                 session: held.session.clone(),
                 agent: held.agent.clone(),
-                name: String::new(),
-                what: What::PersonTold,
+                ..Event::of_root(now.wall, What::PersonTold)
             }],
         ),
         Effect::CloseEpisode => close(scene),
         Effect::ClearFlag => {
             let held = activity_file::hold(root, PATIENCE)?;
-            recover(root, &held, "daemon", Note::Omit, now.wall).map(|_| Outcome::Done)
+            recover(root, &held, "daemon", recovery::Note::Omit, now.wall).map(|_| Outcome::Done)
         }
         Effect::EndSessions(ids) => {
             let lost =
@@ -83,7 +82,8 @@ pub fn act(scene: Scene<'_>, effect: &Effect) -> Result<Outcome, FileError> {
             }
             note(root, &events)
         }
-        Effect::Note(what) => note(root, &[Event::of_root(now.wall, what.clone())]),
+        Effect::Note(told) => tell(scene, told),
+        Effect::Journal(what) => note(root, &[Event::of_root(now.wall, what.clone())]),
     }
 }
 
@@ -132,6 +132,43 @@ fn nudge(scene: Scene<'_>, n: u32, idle: Duration) -> Result<Outcome, FileError>
     })
 }
 
+/// A note for the lead, which is not counted. What is staged already is not lost: the note is added to it.
+fn tell(scene: Scene<'_>, told: &Note) -> Result<Outcome, FileError> {
+    let Scene { root, policy, now, .. } = scene;
+    let noted = Event {
+        session: told.diagnosis.session.clone(),
+        ..Event::of_root(
+            now.wall,
+            What::Noted {
+                key: told.key.clone(),
+                cause: told.diagnosis.cause.word().to_owned(),
+                root: told.diagnosis.root.clone(),
+            },
+        )
+    };
+    if policy.daemon.mode == Mode::Observe {
+        return note(root, &[noted]);
+    }
+    if let Some(line) = &told.log {
+        iter_log::append(root, line)?;
+    }
+    let held = activity_file::hold(root, PATIENCE)?;
+    let before = pending::claim(root, |_| true)?;
+    let session = scene.ledger.lead_session(|id| scene.sight.living.iter().any(|living| living == id));
+    let nudge = Nudge {
+        text: wording::note(&told.diagnosis, before.as_ref().map(|nudge| nudge.text.as_str())),
+        timestamp: now.seconds(),
+        number: before.as_ref().map_or(0, |nudge| nudge.number),
+        id: id_of(now.wall, 0),
+        session: session.map(ToOwned::to_owned),
+        wakes: true,
+    };
+    pending::stage(root, &nudge)?;
+    drop(held);
+    let staged = Event::of_root(now.wall, What::Nudged { n: 0, id: nudge.id, idle_seconds: 0 });
+    note(root, &[noted, staged])
+}
+
 fn escalate(scene: Scene<'_>, nudges: u32, idle: Duration, cause: &str) -> Result<Outcome, FileError> {
     let Scene { root, now, .. } = scene;
     // Clients that are gone change nothing any more: there is nothing to be overtaken by.
@@ -143,12 +180,12 @@ fn escalate(scene: Scene<'_>, nudges: u32, idle: Duration, cause: &str) -> Resul
             None => return Ok(Outcome::Overtaken),
         }
     };
-    let diagnosis = if cause == "session_lost" {
-        let text = wording::flag(&facts(scene, idle), nudges, idle.as_secs(), now.wall);
-        format!("The client is gone without a word while the pipeline was active. {text}")
-    } else {
-        wording::flag(&facts(scene, idle), nudges, idle.as_secs(), now.wall)
-    };
+    let facts = facts(scene, idle);
+    let why = diagnose(&facts, now.wall);
+    let mut diagnosis = wording::flag(&facts, nudges, idle.as_secs(), now.wall);
+    if cause == "session_lost" {
+        diagnosis = format!("The client is gone without a word while the pipeline was active. {diagnosis}");
+    }
     let flag = Flag {
         timestamp: now.seconds(),
         nudge_count: Some(nudges),
@@ -159,6 +196,9 @@ fn escalate(scene: Scene<'_>, nudges: u32, idle: Duration, cause: &str) -> Resul
             .map(|activity| wording::plain(&activity.last_activity_source, 200)),
         cause: Some(cause.to_owned()),
         diagnosis: Some(diagnosis),
+        why: Some(why.cause.word().to_owned()),
+        root: Some(why.root.clone()),
+        evidence: why.evidence.clone(),
         ..Flag::default()
     };
     flag_file::store(root, &flag)?;

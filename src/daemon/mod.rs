@@ -3,8 +3,8 @@
 pub mod act;
 pub mod detach;
 pub mod log;
-pub mod pipeline;
 pub mod post;
+mod rosters;
 pub mod run;
 pub mod serve;
 pub mod sight;

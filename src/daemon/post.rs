@@ -1,25 +1,29 @@
 //! One root in the daemon's care: its lock, its pid file, its beacon, and what is done about each look.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tracing::{info, warn};
 
 use super::act::{Outcome, Scene, act};
-use super::pipeline::{Effect, End, Pipeline, Step};
-use super::sight::{Memo, Sight, follow};
+use super::rosters::Rosters;
+use super::sight::{Memo, follow, look};
 use crate::model::event::{Event, What};
 use crate::model::judge::Verdict;
 use crate::model::moment::Moment;
+use crate::model::pipeline::{Effect, End, Pipeline, Step};
 use crate::model::policy::Policy;
+use crate::model::sight::Sight;
 use crate::model::wording::report;
 use crate::store::beacon::{self, Beacon};
 use crate::store::file::{FileError, chain};
 use crate::store::journal::{self, Follower, ROTATE_AT};
 use crate::store::root::Root;
 use crate::store::settings::mode_word;
-use crate::store::{activity_file, lock, pid_file};
+use crate::store::{activity_file, lock, pid_file, signals};
 use crate::system::alert::Report;
 use crate::system::clock;
 use crate::system::process::{Identity, boot_id};
@@ -41,6 +45,7 @@ pub struct Post {
     heard: bool,
     unheard: u32,
     stamp: Option<(i64, u64)>,
+    rosters: Rosters,
     /// The journal was there before: of its events nobody is told any more.
     caught_up: bool,
 }
@@ -59,11 +64,16 @@ impl Post {
     /// Takes a root whose lock is held.
     ///
     /// # Errors
-    /// The pid file cannot be written: the daemon must not run untracked.
+    /// The pid file cannot be written, or the system does not say when this process began: the daemon must not run
+    /// untracked, or nobody could stop it.
     pub fn open(root: Root, lock: File, policy: Policy, stays: bool, now: Moment) -> Result<Self, FileError> {
+        let own = Identity::own();
+        if own.start_time == 0 {
+            let error = io::Error::other("it does not say when this process began");
+            return Err(FileError::of("read", Path::new("/proc/self/stat"))(error));
+        }
         pid_file::store(&root, pid_file::DAEMON, std::process::id())?;
         activity_file::prepare_unstored(&root);
-        let own = Identity::own();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let beacon = Beacon {
             v: 1,
@@ -76,18 +86,20 @@ impl Post {
             ..Beacon::default()
         };
         journal::append(&root, &[Event::of_root(now.wall, What::DaemonStart { pid: own.pid, version })]).ok();
+        let follower = Follower::with(signals::rules(&policy));
         let pipeline = Pipeline::new(policy, stays, now);
         Ok(Self {
             root,
             lock,
             pipeline,
-            follower: Follower::default(),
+            follower,
             memo: Memo::default(),
             beacon,
             faults: Vec::new(),
             heard: false,
             unheard: 0,
             stamp: None,
+            rosters: Rosters::default(),
             caught_up: false,
         })
     }
@@ -104,6 +116,7 @@ impl Post {
 
     /// Takes new settings.
     pub fn set_policy(&mut self, policy: Policy) {
+        self.follower.ledger.graph.set_rules(signals::rules(&policy));
         self.pipeline.set_policy(policy);
     }
 
@@ -131,7 +144,7 @@ impl Post {
     /// Looks, judges, acts.
     pub fn look(&mut self, watching: &str) -> Look {
         let now = clock::now();
-        let mut sight = Sight::of(&self.root, &mut self.memo);
+        let mut sight = look(&self.root, &mut self.memo);
         match self.mind_the_lock(&sight) {
             Ok(None) => {}
             Ok(Some(end)) => return Look { nap: Duration::ZERO, end: Some(end), reports: Vec::new() },
@@ -139,6 +152,7 @@ impl Post {
         }
         self.mind_the_marks(&mut sight);
         self.mind_the_ears(&sight);
+        self.rosters.mind(&self.root, &sight, now);
         let mut events = follow(&mut self.follower, &self.root, &mut sight);
         if !std::mem::replace(&mut self.caught_up, true) {
             events.clear();
@@ -276,14 +290,7 @@ impl Post {
                     }
                 }
                 (Effect::Nudge { .. }, Err(_)) => self.pipeline.note_unwritable(now),
-                (Effect::TellPerson(held), _) => {
-                    told = Some(format!(
-                        "{} has waited for a person since {} ({})",
-                        held.who,
-                        crate::model::wording::clock(held.since),
-                        held.what
-                    ));
-                }
+                (Effect::TellPerson(held), _) => told = Some(held.words()),
                 _ => {}
             }
             match outcome {
@@ -301,7 +308,12 @@ impl Post {
 
     fn rotate(&self, now: Moment, faults: &mut Vec<String>) {
         if self.follower.offset() > ROTATE_AT
-            && let Err(error) = journal::rotate(&self.root, now.wall, ROTATE_AT)
+            && let Err(error) = journal::rotate_with(
+                &self.root,
+                now.wall,
+                ROTATE_AT,
+                Arc::clone(self.follower.ledger.graph.rules()),
+            )
         {
             faults.push(chain(&error));
         }

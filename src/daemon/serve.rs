@@ -22,8 +22,11 @@ use crate::system::{clock, launch};
 
 /// How long a new daemon waits for the one before it to let go.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long alerts that are under way may take when the daemon ends.
+/// How long alerts that are under way may take when the daemon ends by itself.
 const LAST_WORDS: Duration = Duration::from_secs(10);
+/// The same when it is asked to end: shorter than whoever asks waits before it is killed, or a command that hangs
+/// would be left behind.
+const FEW_WORDS: Duration = Duration::from_secs(2);
 
 /// What a daemon is asked to do.
 #[derive(Debug, Clone)]
@@ -53,11 +56,16 @@ pub fn serve(orders: &Orders) -> anyhow::Result<()> {
         for place in 0..daemon.roots() {
             daemon.look(place);
         }
-        orders.starter.ready(&daemon.status()).context("cannot let go of the starter")?;
+        if let Err(error) = orders.starter.ready(&daemon.status()) {
+            daemon.close("it could not let go of its starter", FEW_WORDS).await;
+            return Err(error).context("cannot let go of the starter");
+        }
         let stopped = run(&mut daemon, &mut hints, &mut signals).await;
         notify(&[NotifyState::Stopping]);
         let failure = daemon.failure.take();
-        daemon.close(stopped).await;
+        let (reason, patience) =
+            if stopped { ("a signal", FEW_WORDS) } else { ("nothing is left to watch", LAST_WORDS) };
+        daemon.close(reason, patience).await;
         failure.map_or(Ok(()), |failure| bail!(failure))
     })
 }
@@ -102,7 +110,7 @@ impl Daemon {
         for root in &orders.roots {
             let config = orders.layers.read(Some(root))?;
             root.prepare()?;
-            let lock = take(root, orders.stay)?;
+            let lock = take(root, orders)?;
             posts.push(Some(Post::open(root.clone(), lock, config.policy, orders.stay, now)?));
             info!(root = root.display(), "watching");
         }
@@ -125,14 +133,13 @@ impl Daemon {
         }
     }
 
-    async fn close(mut self, stopped: bool) {
-        let reason = if stopped { "a signal" } else { "nothing is left to watch" };
+    async fn close(mut self, reason: &str, patience: Duration) {
         for post in self.posts.iter_mut().filter_map(Option::take) {
             post.close(reason);
         }
         let alerts = &mut self.alerts;
         let told = async { while alerts.join_next().await.is_some() {} };
-        tokio::time::timeout(LAST_WORDS, told).await.ok();
+        tokio::time::timeout(patience, told).await.ok();
         info!(reason, "ended");
     }
 
@@ -155,9 +162,9 @@ impl Daemon {
 
 /// Takes a root's lock. A daemon that stays takes the watch over from one that a hook started: that one would end
 /// with the session, and a service manager would start us again and again until then.
-fn take(root: &Root, stay: bool) -> anyhow::Result<File> {
+fn take(root: &Root, orders: &Orders) -> anyhow::Result<File> {
     let found = launch::look(root, clock::now());
-    if stay && matches!(&found, launch::Daemon::Running(Some(beacon)) if !beacon.stays) {
+    if orders.stay && matches!(&found, launch::Daemon::Running(Some(beacon)) if !beacon.stays) {
         info!(root = root.display(), "taking the watch over");
         // Held until the lock is ours, so that no hook is faster.
         let starts = launch::hold_starts(root)?;
@@ -166,7 +173,14 @@ fn take(root: &Root, stay: bool) -> anyhow::Result<File> {
             return Ok(lock);
         }
     }
+    if let Some(lock) = lock::acquire(&root.daemon_lock(), Duration::ZERO)? {
+        return Ok(lock);
+    }
     if let Some(lock) = lock::acquire(&root.daemon_lock(), PATIENCE)? {
+        // Whoever waited here for a starter that was killed would appear after a "stop" of the other one.
+        if orders.starter.is_gone() {
+            bail!("{}: the starter is gone, and another daemon has watched since", root.display());
+        }
         return Ok(lock);
     }
     match launch::look(root, clock::now()) {

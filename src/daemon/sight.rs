@@ -1,15 +1,10 @@
-//! What a look at a root's files shows. `status`, `check` and the daemon look the same way.
+//! Looking at a root's files. `status`, `check` and the daemon look the same way.
 
-use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Duration;
 
-use crate::model::activity::Activity;
 use crate::model::event::Event;
-use crate::model::judge::Facts;
-use crate::model::ledger::Ledger;
-use crate::model::rule::Times;
+use crate::model::sight::Sight;
 use crate::model::wording;
 use crate::store::activity_file::Loaded;
 use crate::store::file::chain;
@@ -18,25 +13,6 @@ use crate::store::root::Root;
 use crate::store::sessions::{self, Session};
 use crate::store::{activity_file, flag_file, state_file};
 use crate::system::clients::{Life, life};
-
-/// One look at a root.
-#[derive(Debug, Clone, Default)]
-pub struct Sight {
-    /// The folder `.kiln` is gone.
-    pub is_gone: bool,
-    /// The pipeline's stage; none = there is no pipeline.
-    pub stage: Option<String>,
-    /// The last sign of work.
-    pub activity: Option<Activity>,
-    /// The flag lies there, with its time (unix seconds; 0 = unknown).
-    pub flag: Option<i64>,
-    /// Sessions whose client lives, or did not say which process it is.
-    pub living: Vec<String>,
-    /// Sessions whose client is gone without a word.
-    pub dead: BTreeSet<String>,
-    /// What could not be read, in words.
-    pub faults: Vec<String>,
-}
 
 /// What was read at the last look, to be read again only if the file has changed: an open is a file event, and a
 /// look that is answered by an event would be followed by another.
@@ -84,52 +60,32 @@ impl<T: Clone> Cached<T> {
     }
 }
 
-impl Sight {
-    /// Looks at all of a root but its journal.
-    pub fn of(root: &Root, memo: &mut Memo) -> Self {
-        let mut sight = Self { is_gone: root.is_gone(), ..Self::default() };
-        match memo.stage.get(&root.state(), || state_file::stage(root).map_err(|error| chain(&error))) {
-            Ok(stage) => sight.stage = stage,
-            Err(fault) => sight.faults.push(fault),
-        }
-        if let Some(loaded) = memo.activity.get(&root.activity(), || activity_file::load(root)) {
-            sight.faults.extend(loaded.faults.iter().map(|fault| format!("activity.json: {fault}")));
-            let mut activity = loaded.activity;
-            if activity_file::add_unstored(root, &mut activity) {
-                let at = wording::clock(activity.last_activity_ts * 1000);
-                sight.faults.push(format!("activity.json could not take the work that was seen at {at}"));
-            }
-            sight.activity = Some(activity);
-        }
-        sight.flag = memo.flag.get(&root.flag(), || flag_file::load(root).map(|flag| flag.timestamp));
-        for session in sessions::all(root) {
-            let Session { session_id, .. } = &session;
-            if life(&session) == Life::Dead {
-                sight.dead.insert(session_id.clone());
-            } else {
-                sight.living.push(session_id.clone());
-            }
-        }
-        sight
+/// Looks at all of a root but its journal.
+pub fn look(root: &Root, memo: &mut Memo) -> Sight {
+    let mut sight = Sight { is_gone: root.is_gone(), ..Sight::default() };
+    match memo.stage.get(&root.state(), || state_file::stage(root).map_err(|error| chain(&error))) {
+        Ok(stage) => sight.stage = stage,
+        Err(fault) => sight.faults.push(fault),
     }
-
-    /// Puts the facts together for the judge.
-    pub fn facts<'a>(&'a self, ledger: &'a Ledger, times: Times, settling: Option<Duration>) -> Facts<'a> {
-        Facts {
-            stage: self.stage.as_deref(),
-            activity: self.activity.as_ref(),
-            ledger,
-            flagged: self.flag.is_some(),
-            times,
-            settling,
-            dead: &self.dead,
+    if let Some(loaded) = memo.activity.get(&root.activity(), || activity_file::load(root)) {
+        sight.faults.extend(loaded.faults.iter().map(|fault| format!("activity.json: {fault}")));
+        let mut activity = loaded.activity;
+        if activity_file::add_unstored(root, &mut activity) {
+            let at = wording::clock(activity.last_activity_ts * 1000);
+            sight.faults.push(format!("activity.json could not take the work that was seen at {at}"));
+        }
+        sight.activity = Some(activity);
+    }
+    sight.flag = memo.flag.get(&root.flag(), || flag_file::load(root).map(|flag| flag.timestamp));
+    for session in sessions::all(root) {
+        let Session { session_id, .. } = &session;
+        if life(&session) == Life::Dead {
+            sight.dead.insert(session_id.clone());
+        } else {
+            sight.living.push(session_id.clone());
         }
     }
-
-    /// Tells whether there is a pipeline and it is not complete.
-    pub fn is_active(&self) -> bool {
-        self.stage.as_deref().is_some_and(|stage| stage != "complete")
-    }
+    sight
 }
 
 /// Follows a root's journal; what cannot be read is a fault of the sight.

@@ -21,7 +21,7 @@ const DETAILS: usize = 500;
 /// One of them could not be stored.
 pub(super) fn note(scene: &Scene) -> Result<(), FileError> {
     let text = failure_text(&scene.payload);
-    let error = api_error::sort(failure_name(&scene.payload), text);
+    let error = api_error::sort(failure_name(&scene.payload), text, scene.now.wall);
     let details = wording::plain(text, DETAILS);
     scene.journal(std::slice::from_ref(&scene.event));
     // The lock keeps the daemon from staging a nudge in between.

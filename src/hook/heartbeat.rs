@@ -61,15 +61,7 @@ fn mark(scene: &Scene) {
 /// Work is seen for the first time since the last nudge. A teammate that goes idle after another that did is no
 /// work: such a chain moves the stamp, but it resumes nothing, and the lead still has to read the nudge.
 fn is_first_after_nudge(scene: &Scene, activity: &Activity) -> bool {
-    if activity.last_nudge_ts <= 0 || activity.nudge_count == 0 {
-        return false;
-    }
-    let in_chain = activity.last_activity_source == "TeammateIdle";
-    let is_idle = matches!(scene.event.what, What::Idle { .. });
-    if activity.last_activity_ts <= activity.last_nudge_ts {
-        return !(in_chain && is_idle);
-    }
-    in_chain && !is_idle && is_unresumed(scene)
+    activity.is_resumed_by(matches!(scene.event.what, What::Idle { .. }), || is_unresumed(scene))
 }
 
 /// Tells whether the last nudge still stands, where the stamps no longer say so.

@@ -6,6 +6,7 @@
 mod answer;
 mod failure;
 mod heartbeat;
+mod help;
 mod scene;
 mod session;
 mod taking;
@@ -17,9 +18,7 @@ use std::process::ExitCode;
 
 use scene::Scene;
 
-use crate::model::event::{Event, What};
-use crate::model::wording::plain;
-use crate::protocol::payload;
+use crate::protocol::{payload, translate};
 use crate::store::file::{FileError, chain};
 use crate::system::stdin;
 
@@ -78,28 +77,41 @@ fn handle(scene: &mut Scene) -> Reply {
         "UserPromptSubmit" | "PreToolUse" => {
             let taken = if scene.event.is_lead() { taking::take(scene) } else { None };
             scene.note_fault(heartbeat::beat(scene, |_| ()));
-            taken.map_or(Reply::Silence, |text| answer::context(&scene.payload.event, &text))
+            if scene.payload.event == "UserPromptSubmit" {
+                help::turn_over(scene);
+            }
+            let texts: Vec<String> = taken.into_iter().chain(help::goes_on(scene)).collect();
+            if texts.is_empty() {
+                return Reply::Silence;
+            }
+            answer::context(&scene.payload.event, &texts.join("\n"))
         }
         "PostToolUse" | "PostToolUseFailure" => {
             scene.note_fault(heartbeat::beat(scene, |_| ()));
             if matches!(scene.payload.tool(), "Write" | "Edit") {
                 session::keep_daemon(scene);
             }
-            undeliverable(scene)
+            help::sent(scene)
         }
-        "SubagentStart" => teammate::started(scene),
+        "SubagentStart" => {
+            help::turn_over(scene);
+            teammate::started(scene)
+        }
         "SubagentStop" => {
+            help::turn_over(scene);
             teammate::stopped(scene);
             Reply::Silence
         }
         "TeammateIdle" => teammate::idle(scene),
         "StopFailure" => {
+            help::turn_over(scene);
             scene.note_fault(failure::note(scene));
             Reply::Silence
         }
         "FileChanged" => taking::wake(scene),
         "Stop" => {
-            let events = [Some(scene.event.clone()), background(scene)];
+            help::turn_over(scene);
+            let events = [Some(scene.event.clone()), translate::background(&scene.payload, scene.now.wall)];
             scene.journal(&events.into_iter().flatten().collect::<Vec<_>>());
             Reply::Silence
         }
@@ -107,28 +119,6 @@ fn handle(scene: &mut Scene) -> Reply {
             scene.journal(std::slice::from_ref(&scene.event));
             Reply::Silence
         }
-    }
-}
-
-/// A turn that ends with a task in the background is parked: the client goes on by itself when the task ends, so it
-/// explains silence as a running tool does, with the same limit. The next prompt ends it.
-fn background(scene: &Scene) -> Option<Event> {
-    let kind = scene.payload.background()?;
-    Some(scene.of_session(What::ToolStart {
-        tool: format!("{} in the background", plain(kind, 40)),
-        id: String::new(),
-        timeout_ms: None,
-        hash: String::new(),
-    }))
-}
-
-/// The sender of a message that nobody got is told which names exist.
-fn undeliverable(scene: &Scene) -> Reply {
-    match &scene.event.what {
-        What::ToolEnd { message: Some(message), .. } if !message.delivered => {
-            teammate::undeliverable(scene, &message.to)
-        }
-        _ => Reply::Silence,
     }
 }
 

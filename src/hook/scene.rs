@@ -124,7 +124,12 @@ impl Scene {
 
     /// Makes an event of this session and agent.
     pub(super) fn of_session(&self, what: What) -> Event {
-        Event { what, ..self.event.clone() }
+        Event {
+            session: self.event.session.clone(),
+            agent: self.event.agent.clone(),
+            name: self.event.name.clone(),
+            ..Event::of_root(self.now.wall, what)
+        }
     }
 
     /// Reads the settings; broken ones are a fault, and the built-in ones count.

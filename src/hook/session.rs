@@ -44,17 +44,17 @@ pub(super) fn keep_daemon(scene: &Scene) {
 /// # Errors
 /// A file is there and stays there.
 pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
-    if !scene.root.tmp().is_dir() {
+    if matches!(scene.root.tmp().try_exists(), Ok(false)) {
         return Ok(());
     }
     let goes_on = matches!(scene.payload.field("reason"), "clear" | "resume");
+    // Sessions register under this lock: one that begins at this moment is either seen here and keeps its daemon and
+    // its files, or it comes after us and finds that there is none.
+    let held = activity_file::hold(&scene.root, HURRY).ok();
     let before = sessions::all(&scene.root);
     let known = before.iter().any(|session| session.session_id == scene.event.session);
-    let others = before
-        .iter()
-        .filter(|session| session.session_id != scene.event.session && clients::may_live(session))
-        .count();
-    let is_last = others == 0 && (known || before.is_empty());
+    let others = sessions::any_other(&scene.root, &scene.event.session, clients::may_live);
+    let is_last = !others && (known || before.is_empty());
     let stays = launch::stays(&scene.root);
     if is_last && !goes_on && !stays {
         launch::ask_to_end(&scene.root);
@@ -67,10 +67,5 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
         return Ok(());
     }
     let daemon = if stays { transient::Daemon::Stays } else { transient::Daemon::Ends };
-    let held = activity_file::hold(&scene.root, HURRY).ok();
-    // A session that has begun meanwhile has registered under this lock: the files are its own.
-    if sessions::all(&scene.root).iter().any(clients::may_live) {
-        return Ok(());
-    }
     transient::remove_all(&scene.root, held, daemon)
 }

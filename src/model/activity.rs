@@ -27,6 +27,19 @@ pub struct Activity {
 }
 
 impl Activity {
+    /// Tells whether work that is seen now is the first since the last nudge. A chain of teammates going idle is one
+    /// sign of work, and goes on across a nudge; `is_unresumed` tells what the journal says.
+    pub fn is_resumed_by(&self, is_idle: bool, is_unresumed: impl FnOnce() -> bool) -> bool {
+        if self.last_nudge_ts <= 0 || self.nudge_count == 0 {
+            return false;
+        }
+        let in_chain = self.last_activity_source == "TeammateIdle";
+        if self.last_activity_ts <= self.last_nudge_ts {
+            return !(in_chain && is_idle);
+        }
+        in_chain && !is_idle && is_unresumed()
+    }
+
     /// Takes note of work at `now` (unix seconds).
     pub fn note_work(&mut self, source: &str, stage: &str, now: i64) {
         self.last_activity_ts = now;

@@ -4,10 +4,13 @@
 //! The journal is a format of our own and the record of this model, so its types carry their own serialisation.
 //! Fields that are empty are left out; an event of a newer version is read as [`What::Unknown`].
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
 use super::moment::Millis;
+use super::wait::is_background;
 
 /// The version that every line carries as `v`.
 pub const VERSION: u32 = 1;
@@ -29,6 +32,15 @@ pub struct Event {
     /// The agent's name; empty for the lead.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// Heads of signals that stand in the text an agent ended its turn with, whether or not they were sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heads: Vec<String>,
+    /// The agent that a call began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spawn: Option<Spawn>,
+    /// The agent that a call ended, by name or id.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stopped: String,
     /// What happened.
     #[serde(flatten)]
     pub what: What,
@@ -187,6 +199,28 @@ pub enum What {
     Unpaused,
     /// The operator was told that a person is waited for.
     PersonTold,
+    /// The lead was told of something that does not stop the whole pipeline: an overdue reply, a livelock.
+    Noted {
+        /// What, so that it is told once.
+        key: String,
+        /// The cause by its name.
+        cause: String,
+        /// The agent whose move would help.
+        root: String,
+    },
+    /// The sender was told at once what became of a message of its own.
+    Helped {
+        /// Which case, so that it is told once.
+        key: String,
+    },
+    /// The members of the team of a session, as its client keeps them.
+    Roster {
+        /// Their names, the lead's left out.
+        members: Vec<String>,
+        /// The lead's name.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        lead: String,
+    },
     /// A daemon began to watch.
     DaemonStart {
         /// Its process.
@@ -235,12 +269,56 @@ pub struct Message {
     /// Short hash of the body.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hash: String,
+    /// The sender as the client routed it; empty if it did not say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sender: String,
+    /// Names of agents that the signal carries, by key, such as `coder_name`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub names: BTreeMap<String, String>,
+    /// What a response says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approve: Option<bool>,
+    /// The client did not say whether it was delivered.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unconfirmed: bool,
+    /// A person, not the recipient, decides on it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub operator: bool,
+}
+
+/// An agent that another began.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Spawn {
+    /// Its name.
+    pub name: String,
+    /// Its id, if the client said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    /// The kind of agent.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// It stays and takes messages; otherwise its result comes back by itself.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub teammate: bool,
+    /// It runs as a client of its own.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub apart: bool,
 }
 
 impl Event {
     /// Makes an event that belongs to no session.
     pub fn of_root(at: Millis, what: What) -> Self {
-        Self { v: VERSION, at, session: String::new(), agent: String::new(), name: String::new(), what }
+        Self {
+            v: VERSION,
+            at,
+            session: String::new(),
+            agent: String::new(),
+            name: String::new(),
+            heads: Vec::new(),
+            spawn: None,
+            stopped: String::new(),
+            what,
+        }
     }
 
     /// Tells whether the lead (not a teammate) is the agent.
@@ -253,11 +331,8 @@ impl Event {
     pub fn is_work(&self) -> bool {
         match &self.what {
             What::Prompt { wake } => !wake,
-            What::ToolStart { .. }
-            | What::ToolEnd { .. }
-            | What::AgentStart
-            | What::AgentStop
-            | What::Idle { .. } => true,
+            What::ToolStart { tool, id, .. } => !is_background(tool, id),
+            What::ToolEnd { .. } | What::AgentStart | What::AgentStop | What::Idle { .. } => true,
             _ => false,
         }
     }

@@ -13,6 +13,7 @@ use super::policy::Policy;
 use super::rule::{self, Answer, Times};
 use super::stall::effective_stamp;
 use super::wait::{Asked, Question};
+use super::wording::clock;
 
 /// What is known of one root at one moment.
 #[derive(Debug, Clone)]
@@ -101,6 +102,13 @@ pub struct Held {
     pub since: Millis,
 }
 
+impl Held {
+    /// What the operator is told of one who waits for a person.
+    pub fn words(&self) -> String {
+        format!("{} has waited for a person since {} ({})", self.who, clock(self.since), self.what)
+    }
+}
+
 impl Verdict {
     /// One word for logs, `--json` and the beacon: quiet, nudge, escalate.
     pub fn word(&self) -> &'static str {
@@ -181,15 +189,19 @@ fn held(facts: &Facts<'_>, policy: &Policy, stage: &str, now: Millis) -> Option<
     if let Some((held, until)) = waiting(facts, policy, stage, now) {
         return Some(Verdict::Quiet { reason: Reason::WaitsForPerson(held), until: Some(until) });
     }
+    if let Some((held, until)) = plan(facts, now) {
+        return Some(Verdict::Quiet { reason: Reason::WaitsForPerson(held), until: Some(until) });
+    }
     if let Some((held, until)) = tool(facts, policy, now) {
         return Some(Verdict::Quiet { reason: Reason::ToolRunning(held), until: Some(until) });
     }
     let api = facts.ledger.api.as_ref().filter(|api| api.holds)?;
     let until = api.until(&policy.quiet);
+    let lead = facts.ledger.lead_session(|id| !facts.dead.contains(id)).unwrap_or_default();
     (until > now).then(|| Verdict::Quiet {
         reason: Reason::ApiHold(Held {
-            who: LEAD.to_owned(),
-            session: String::new(),
+            who: facts.ledger.graph.display(lead, LEAD),
+            session: lead.to_owned(),
             agent: String::new(),
             what: api.error.clone(),
             since: api.since,
@@ -219,7 +231,7 @@ fn waiting(facts: &Facts<'_>, policy: &Policy, stage: &str, now: Millis) -> Opti
 fn asked<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = (Held, bool)> + use<'a> {
     agents(facts).filter_map(|(session, id, agent)| {
         let Asked { since, what, told, .. } = agent.asked.as_ref()?;
-        Some((held_by(session, id, agent, what.words(), *since), *told))
+        Some((held_by(facts, session, id, agent, what.words(), *since), *told))
     })
 }
 
@@ -230,7 +242,7 @@ fn interactive(facts: &Facts<'_>, policy: &Policy, stage: &str) -> Option<(Held,
     }
     let session = facts.ledger.lead_session(|id| !facts.dead.contains(id))?;
     let lead = facts.ledger.sessions.get(session)?.agents.get("")?;
-    let held = || held_by(session, "", lead, Question::Turn.words(), lead.since);
+    let held = || held_by(facts, session, "", lead, Question::Turn.words(), lead.since);
     (lead.state == State::TurnOver).then(|| (held(), lead.told))
 }
 
@@ -240,7 +252,7 @@ fn tool(facts: &Facts<'_>, policy: &Policy, now: Millis) -> Option<(Held, Millis
         .flat_map(|(session, id, agent)| {
             agent.tools.iter().map(move |tool| {
                 (
-                    held_by(session, id, agent, tool.tool.clone(), tool.since),
+                    held_by(facts, session, id, agent, tool.tool.clone(), tool.since),
                     tool.explains_until(&policy.quiet),
                 )
             })
@@ -269,8 +281,26 @@ pub fn name_of(id: &str, agent: &Agent) -> String {
     }
 }
 
-fn held_by(session: &str, id: &str, agent: &Agent, what: String, since: Millis) -> Held {
-    Held { who: name_of(id, agent), session: session.to_owned(), agent: id.to_owned(), what, since }
+fn held_by(facts: &Facts<'_>, session: &str, id: &str, agent: &Agent, what: String, since: Millis) -> Held {
+    let graph = &facts.ledger.graph;
+    let (team, name) = graph.place(session, id, &agent.name);
+    Held { who: graph.display(&team, &name), session: session.to_owned(), agent: id.to_owned(), what, since }
+}
+
+/// An operator's decision on a plan is a person's, until the request expires.
+fn plan(facts: &Facts<'_>, now: Millis) -> Option<(Held, Millis)> {
+    let graph = &facts.ledger.graph;
+    let teams = graph.teams.iter().filter(|(id, _)| !facts.dead.contains(*id));
+    let plans = teams.flat_map(|(id, team)| team.waits.values().map(move |wait| (id, wait)));
+    plans
+        .filter_map(|(session, wait)| {
+            let until = wait.due.filter(|due| wait.operator && *due > now)?;
+            let who = graph.display(session, &wait.from);
+            let (what, since) = (Question::Plan.words(), wait.since);
+            let held = Held { who, session: session.clone(), agent: String::new(), what, since };
+            Some((held, until))
+        })
+        .min_by_key(|(held, _)| held.since)
 }
 
 #[cfg(test)]

@@ -2,11 +2,14 @@
 //! API's state, the open episode. The same fold serves the daemon, `status` and a recorded file.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::event::{Event, What};
+use super::graph::Graph;
 use super::moment::Millis;
+use super::signals::Rules;
 use super::wait::{ApiHold, Asked, OpenTool};
 
 mod agent;
@@ -42,6 +45,9 @@ pub struct Ledger {
     /// The stage that was last noted; empty = none.
     #[serde(default)]
     pub stage: String,
+    /// Who waits for whom.
+    #[serde(default)]
+    pub graph: Graph,
 }
 
 /// One client session.
@@ -115,11 +121,25 @@ pub struct Episode {
 }
 
 impl Ledger {
+    /// Begins with these rules.
+    pub fn with(rules: Arc<Rules>) -> Self {
+        Self { graph: Graph::with(rules), ..Self::default() }
+    }
+
+    /// Takes over a snapshot; the rules are the present ones.
+    fn take_over(&mut self, snapshot: &Self) {
+        let mut graph = std::mem::take(&mut self.graph);
+        self.clone_from(snapshot);
+        graph.take_over(&snapshot.graph);
+        self.graph = graph;
+    }
+
     /// Folds one more event.
     pub fn apply(&mut self, event: &Event) {
         self.note_work(event);
+        self.graph.apply(event);
         match &event.what {
-            What::Snapshot { ledger } => self.clone_from(ledger),
+            What::Snapshot { ledger } => self.take_over(ledger),
             What::SessionStart { source, pid, entry } => self.start_session(event, source, *pid, entry),
             What::SessionEnd { .. } | What::SessionLost => self.end_session(event),
             What::Nudged { n, .. } => self.nudged(event.at, *n),
@@ -139,6 +159,9 @@ impl Ledger {
             | What::DaemonStart { .. }
             | What::DaemonStop { .. }
             | What::Fault { .. }
+            | What::Noted { .. }
+            | What::Helped { .. }
+            | What::Roster { .. }
             | What::Unknown => {}
             What::ApiError { error, holds, reset_at } => {
                 self.api_failed(event.at, error, *holds, *reset_at);

@@ -2,13 +2,30 @@
 //! and nothing in it can fail. Time comes in as a [`moment::Moment`] or as unix milliseconds.
 
 pub mod activity;
+pub mod cause;
+pub mod chain;
+pub mod diagnosis;
+pub mod drawing;
 pub mod event;
+pub mod evidence;
+pub mod graph;
+pub mod incarnation;
 pub mod judge;
 pub mod ledger;
 pub mod moment;
+pub mod node;
 pub mod nudge;
+pub mod order;
+pub mod overdue;
+pub mod pipeline;
 pub mod policy;
+pub mod rehearsal;
+pub mod roles;
 pub mod rule;
+pub mod sight;
+pub mod signals;
 pub mod stall;
+pub mod team;
+pub mod traffic;
 pub mod wait;
 pub mod wording;

@@ -38,6 +38,12 @@ pub struct Flag {
     pub cause: Option<String>,
     /// Ours: the same for people.
     pub diagnosis: Option<String>,
+    /// Ours: why the pipeline stood still, by the cause's name.
+    pub why: Option<String>,
+    /// Ours: the agent whose move would have freed it.
+    pub root: Option<String>,
+    /// Ours: what that rests on.
+    pub evidence: Vec<String>,
 }
 
 /// Names a staged message: unique for one root as long as its number or its time differs.

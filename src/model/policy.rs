@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use super::judge::LEAD;
+use super::signals::{POLLING, Rules, Table};
+
 /// All that a person may set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
@@ -16,6 +19,14 @@ pub struct Policy {
     pub bridge: Bridge,
     /// Who gets a spawn acknowledgement: agent names, without a leading `kiln:`. A trailing `*` matches any rest.
     pub roster: Vec<String>,
+    /// What the lead is called.
+    pub lead: String,
+    /// Agents that exist although no event of them was seen.
+    pub members: Vec<String>,
+    /// Tools that are meant to be called again and again.
+    pub polling_tools: Vec<String>,
+    /// Tables of signals of the project's own.
+    pub tables: Vec<Table>,
     /// Whom to tell, and when.
     pub alerts: Vec<Alert>,
 }
@@ -31,6 +42,8 @@ pub struct Rule {
     pub max_nudges: u32,
     /// Work for this long after a nudge ends the episode; strictly more than this.
     pub recovered_after: Duration,
+    /// An answer for which no table of signals sets a time is overdue after this.
+    pub reply_after: Duration,
     /// Phases in which silence is no stall.
     pub exempt_phases: Vec<String>,
     /// Phases in which a lead whose turn is over waits for a person.
@@ -97,6 +110,7 @@ impl Default for Policy {
                 nudge_every: Duration::from_secs(600),
                 max_nudges: 3,
                 recovered_after: Duration::from_secs(1800),
+                reply_after: Duration::from_secs(15 * 60),
                 exempt_phases: words(&["idle", "awaiting_user", "complete"]),
                 interactive_phases: words(&["onboarding", "brainstorm"]),
             },
@@ -114,6 +128,10 @@ impl Default for Policy {
             },
             bridge: Bridge { life: Duration::from_secs(12 * 3600) },
             roster: words(ROSTER),
+            lead: LEAD.to_owned(),
+            members: Vec::new(),
+            tables: Vec::new(),
+            polling_tools: words(&POLLING),
             alerts: Vec::new(),
         }
     }
@@ -149,6 +167,17 @@ const ROSTER: &[&str] = &[
 ];
 
 impl Policy {
+    /// Puts tables of signals (the project's own before the built-in ones) and the settings about agents together.
+    pub fn rules(&self, built_in: Vec<Table>) -> Rules {
+        Rules {
+            tables: self.tables.iter().cloned().chain(built_in).collect(),
+            lead: self.lead.clone(),
+            members: self.members.clone(),
+            polling: self.polling_tools.iter().cloned().collect(),
+            reply_after: self.rule.reply_after,
+        }
+    }
+
     /// Tells whether a spawn of `name` is acknowledged.
     pub fn is_on_roster(&self, name: &str) -> bool {
         self.roster.iter().any(|entry| match entry.strip_suffix('*') {

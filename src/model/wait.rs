@@ -19,6 +19,14 @@ pub struct OpenTool {
     pub timeout_ms: Option<u64>,
 }
 
+/// How a task is called that a turn left running when it ended.
+pub const BACKGROUND: &str = " in the background";
+
+/// Tells whether a call is such a task: it begins no turn.
+pub fn is_background(tool: &str, id: &str) -> bool {
+    id.is_empty() && tool.ends_with(BACKGROUND)
+}
+
 impl OpenTool {
     /// Returns until when this tool explains silence: the limit, or its own timeout and a minute if that is longer.
     pub fn explains_until(&self, quiet: &Quiet) -> Millis {

@@ -1,9 +1,13 @@
 //! The words to the agent and to people. To an agent they are facts, not commands: clients refuse imperative text
 //! as an injection.
 
+use std::fmt::Write;
+
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::activity::Activity;
+use super::cause::Diagnosis;
+use super::diagnosis::diagnose;
 use super::event::{Event, What};
 use super::judge::{Facts, agents, name_of};
 use super::ledger::State;
@@ -36,9 +40,29 @@ pub fn nudge(
     let since = clock(before(now, idle_seconds));
     let stage = plain(facts.stage.unwrap_or("unknown"), 40);
     bounded(&format!(
-        "{head} No work of this pipeline (stage {stage}) has been seen since {since}. {}",
+        "{head} No work of this pipeline (stage {stage}) has been seen since {since}. {} {}",
+        reason(&diagnose(facts, now)),
         standing(facts, now)
     ))
+}
+
+/// Why it is silent: the cause, the agent whose move would free it, and the evidence.
+fn reason(why: &Diagnosis) -> String {
+    let mut text =
+        format!("cause={}; root={}. {}", why.cause.word(), plain(&why.root, 60), plain(&why.words, 400));
+    // What the sentence says already is not said again.
+    let told = |line: &&String| why.words.trim_end_matches('.') != line.as_str();
+    let evidence: Vec<String> = why.evidence.iter().filter(told).map(|line| plain(line, 200)).collect();
+    if !evidence.is_empty() {
+        write!(text, " Evidence: {}.", evidence.join("; ")).ok();
+    }
+    text
+}
+
+/// A note on something that does not stop the whole pipeline, behind what is staged already.
+pub fn note(why: &Diagnosis, before: Option<&str>) -> String {
+    let own = format!("{MARK} a note, not counted. {}", reason(why));
+    bounded(&before.map_or_else(|| own.clone(), |before| format!("{before}\n{own}")))
 }
 
 /// What every agent of the live sessions stands at, most recent first.
@@ -80,8 +104,9 @@ pub fn flag(facts: &Facts<'_>, nudges: u32, idle_seconds: u64, now: Millis) -> S
         n => format!("{n} nudges"),
     };
     bounded(&format!(
-        "Silent for {} after {given}. {}",
+        "Silent for {} after {given}. {} {}",
         span(before(now, idle_seconds), now),
+        reason(&diagnose(facts, now)),
         standing(facts, now)
     ))
 }
@@ -116,6 +141,26 @@ pub fn undeliverable(to: &str, names: &[String]) -> String {
     };
     bounded(&format!(
         "{MARK} the message to \"{to}\" was not delivered: no agent of that name is reachable. {known}"
+    ))
+}
+
+/// What the sender of a message is told that went to another agent than its table names.
+pub fn misrouted(head: &str, to: &str, meant: &[String]) -> String {
+    let (head, to) = (plain(head, 60), plain(to, 60));
+    let meant = plain(&list(meant.iter().map(String::as_str)), 300);
+    bounded(&format!(
+        "{MARK} {head} was delivered to {to}. By the protocol's table of signals {head} belongs to {meant}, which has \
+         not received it."
+    ))
+}
+
+/// What an agent is told that asked another and goes on in the same turn.
+pub fn goes_on(head: &str, to: &str, tool: &str) -> String {
+    let (head, to, tool) = (plain(head, 60), plain(to, 60), plain(tool, 60));
+    bounded(&format!(
+        "{MARK} {head} was sent to {to} in this turn, and its answer is delivered when this turn is over. {tool} began \
+         in the same turn: an answer that comes meanwhile can be missed, and what {to} reads from disk may change \
+         under it."
     ))
 }
 
@@ -161,6 +206,23 @@ pub enum ApiAdvice {
     Retry,
     /// Not known.
     Neutral,
+}
+
+impl ApiAdvice {
+    /// What is known of a failure by the client's name for it.
+    pub fn of(error: &str) -> Self {
+        match error {
+            "rate_limit" | "overloaded" => Self::Wait,
+            "authentication_failed"
+            | "billing_error"
+            | "oauth_org_not_allowed"
+            | "account_on_hold"
+            | "model_not_found"
+            | "cloud_credential_error" => Self::Person,
+            "server_error" | "invalid_request" | "max_output_tokens" => Self::Retry,
+            _ => Self::Neutral,
+        }
+    }
 }
 
 /// The note that recovery leaves in STATE.md.
@@ -300,6 +362,9 @@ pub fn report(event: &Event, max_nudges: u32) -> Option<(&'static str, String)> 
         }
         What::Escalated { n, cause } => {
             Some(("escalate", format!("DEADLOCK.flag was written after {n} nudges ({})", plain(cause, 60))))
+        }
+        What::Noted { cause, root, .. } if cause == "livelock" => {
+            Some(("livelock", format!("{} does the same again and again", plain(root, 60))))
         }
         What::Resumed => Some(("recovered", "work was seen again after a nudge".to_owned())),
         What::Recovered { by } => {

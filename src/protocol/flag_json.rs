@@ -20,6 +20,13 @@ pub fn read(bytes: &[u8]) -> Flag {
         error_details: field("error_details"),
         cause: field("cause"),
         diagnosis: field("diagnosis"),
+        why: field("why"),
+        root: field("root"),
+        evidence: value
+            .get("evidence")
+            .and_then(Value::as_array)
+            .map(|list| list.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect())
+            .unwrap_or_default(),
     }
 }
 
@@ -37,11 +44,16 @@ pub fn write(flag: &Flag) -> Vec<u8> {
         ("error_details", &flag.error_details),
         ("cause", &flag.cause),
         ("diagnosis", &flag.diagnosis),
+        ("why", &flag.why),
+        ("root", &flag.root),
     ];
     for (name, text) in texts {
         if let Some(text) = text {
             fields.insert(name.to_owned(), json!(text));
         }
+    }
+    if !flag.evidence.is_empty() {
+        fields.insert("evidence".to_owned(), json!(flag.evidence));
     }
     let mut bytes = Value::Object(fields).to_string().into_bytes();
     bytes.push(b'\n');

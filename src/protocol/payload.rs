@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use super::message;
 use super::sketch::{self, Sketch};
-use crate::model::event::Message;
+use crate::model::event::{Message, Spawn};
 use crate::model::wording::WAKE_MARK;
 
 /// One delivery of a hook.
@@ -105,6 +105,49 @@ impl Payload {
             let is_other = !matches!(kind, "teammate" | "subagent");
             (is_other && task.get("status").text() == "running").then_some(kind)
         })
+    }
+
+    /// Heads of signals in the text that the turn ended with.
+    pub fn heads(&self) -> Vec<String> {
+        message::heads(self.field("last_assistant_message"))
+    }
+
+    /// The agent that this call began. An agent without a name hands its result back by itself, and so does one
+    /// that the call waited for.
+    pub fn spawn(&self) -> Option<Spawn> {
+        if !matches!(self.tool(), "Agent" | "Task") {
+            return None;
+        }
+        let (input, response) = (self.fields.get("tool_input"), self.fields.get("tool_response"));
+        let status = response.get("status").text();
+        let refused = matches!(response.get("success").truth(), Some(false)) || status == "failed";
+        let given = response.get("name").word().or_else(|| input.get("name").word());
+        let kind =
+            [input.get("subagent_type"), response.get("agent_type")].iter().find_map(|kind| kind.word());
+        let name = bare(given.or(kind)?);
+        let pane = response.get("tmux_pane_id").text();
+        (!refused && !name.is_empty()).then(|| Spawn {
+            name: name.to_owned(),
+            id: ["agent_id", "agentId"]
+                .iter()
+                .find_map(|key| response.get(key).word())
+                .unwrap_or_default()
+                .to_owned(),
+            kind: bare(kind.unwrap_or_default()).to_owned(),
+            teammate: status == "teammate_spawned" || (given.is_some() && status != "completed"),
+            apart: pane.starts_with('%') || response.get("is_splitpane").truth() == Some(true),
+        })
+    }
+
+    /// The agent that this call ended, by name or id.
+    pub fn stopped(&self) -> &str {
+        let input = self.fields.get("tool_input");
+        match self.tool() {
+            "TaskStop" | "KillShell" => {
+                ["task_id", "shell_id"].iter().find_map(|key| input.get(key).word()).unwrap_or_default()
+            }
+            _ => "",
+        }
     }
 
     /// Tells whether a prompt is our own wake: an automated notification that carries our mark.

@@ -2,8 +2,9 @@
 
 use super::api_error;
 use super::payload::Payload;
-use crate::model::event::{Event, VERSION, What};
+use crate::model::event::{Event, Message, Spawn, What};
 use crate::model::moment::Millis;
+use crate::model::wait::BACKGROUND;
 use crate::model::wording::{one_line, plain};
 
 /// The longest name, id or word that is taken over from a payload.
@@ -26,11 +27,44 @@ pub fn event(payload: &Payload, client: Client<'_>, at: Millis) -> Event {
         "" => name.clone(),
         agent => id(agent),
     };
-    let what = what(payload, client);
-    Event { v: VERSION, at, session: id(payload.session()), agent, name, what }
+    let what = what(payload, client, at);
+    let is_end = matches!(what, What::AgentStop | What::TurnEnd);
+    let is_done = matches!(what, What::ToolEnd { failed: false, .. });
+    Event {
+        session: id(payload.session()),
+        agent,
+        name,
+        heads: if is_end { heads(payload) } else { Vec::new() },
+        spawn: payload.spawn().filter(|_| is_done).map(|spawn| Spawn {
+            name: bounded(&spawn.name),
+            id: id(&spawn.id),
+            kind: bounded(&spawn.kind),
+            ..spawn
+        }),
+        stopped: if is_done { bounded(payload.stopped()) } else { String::new() },
+        ..Event::of_root(at, what)
+    }
 }
 
-fn what(payload: &Payload, client: Client<'_>) -> What {
+/// The heads of the closing text; a word that looks like a key is none.
+fn heads(payload: &Payload) -> Vec<String> {
+    payload.heads().into_iter().filter(|head| bounded(head) == *head).collect()
+}
+
+/// A turn that ends with a task in the background is parked: the client goes on by itself when the task ends, so it
+/// explains silence as a running tool does, with the same limit. The next prompt ends it.
+pub fn background(payload: &Payload, at: Millis) -> Option<Event> {
+    let kind = payload.background().filter(|_| payload.event == "Stop")?;
+    let what = What::ToolStart {
+        tool: format!("{}{BACKGROUND}", plain(kind, 40)),
+        id: String::new(),
+        timeout_ms: None,
+        hash: String::new(),
+    };
+    Some(Event { what, heads: Vec::new(), ..event(payload, Client::default(), at) })
+}
+
+fn what(payload: &Payload, client: Client<'_>, at: Millis) -> What {
     let word = |name: &str| bounded(payload.field(name));
     let call = || id(payload.field("tool_use_id"));
     match payload.event.as_str() {
@@ -47,11 +81,13 @@ fn what(payload: &Payload, client: Client<'_>) -> What {
         },
         "PostToolUse" | "PostToolUseFailure" => {
             let failed = payload.event == "PostToolUseFailure";
-            let message = payload.message().filter(|_| !failed).map(|mut message| {
-                message.to = bounded(&message.to);
-                message.head = bounded(&message.head);
-                message.request_id = id(&message.request_id);
-                message
+            let message = payload.message().filter(|_| !failed).map(|message| Message {
+                to: bounded(&message.to),
+                head: bounded(&message.head),
+                request_id: id(&message.request_id),
+                sender: bounded(&message.sender),
+                names: message.names.iter().map(|(key, name)| (bounded(key), bounded(name))).collect(),
+                ..message
             });
             What::ToolEnd { tool: bounded(payload.tool()), id: call(), failed, message }
         }
@@ -62,7 +98,7 @@ fn what(payload: &Payload, client: Client<'_>) -> What {
         "Notification" => What::Notice { kind: word("notification_type") },
         "Stop" => What::TurnEnd,
         "StopFailure" => {
-            let error = api_error::sort(failure_name(payload), failure_text(payload));
+            let error = api_error::sort(failure_name(payload), failure_text(payload), at);
             What::ApiError { holds: error.holds(), reset_at: error.reset_at, error: bounded(&error.error) }
         }
         other => What::Other { hook: bounded(other) },

@@ -15,6 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::root::Root;
 use super::settings::{KEYS, find, nearest};
+use super::signals;
 use crate::model::policy::{Alert, Policy};
 
 /// A setting that cannot be used: where it stands, what is wrong, and the way out.
@@ -70,6 +71,7 @@ impl Layers {
         }
         if let Some(root) = root {
             config.take_file(&root.in_kiln("watchdog.toml"))?;
+            config.policy.tables = signals::of_project(root)?;
         }
         config.take_variables(&self.variables)?;
         for flag in &self.flags {
@@ -210,14 +212,14 @@ pub fn commented_defaults() -> String {
     }
     text.push_str(
         "\n# A command, a desktop note or a webhook; the report comes as JSON on stdin or as the body.\n\
-         # [[alert]]\n# on = [\"nudge\", \"escalate\", \"waiting\", \"recovered\", \"session_lost\"]\n\
+         # [[alert]]\n# on = [\"nudge\", \"escalate\", \"waiting\", \"livelock\", \"recovered\", \"session_lost\"]\n\
          # run = [\"notify-send\", \"watchdog\", \"{summary}\"]   # or: desktop = true, or: webhook = \"https://…\"\n",
     );
     text
 }
 
 /// Occasions on which an alert can be sent.
-pub const OCCASIONS: [&str; 5] = ["nudge", "escalate", "waiting", "recovered", "session_lost"];
+pub const OCCASIONS: [&str; 6] = ["nudge", "escalate", "waiting", "livelock", "recovered", "session_lost"];
 
 fn alert(value: &Value) -> Result<Alert, String> {
     let Value::Table(table) = value else { return Err("[[alert]] is a table".to_owned()) };

@@ -6,6 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::sync::Arc;
 use std::time::Duration;
 
 use memchr::memmem;
@@ -16,13 +17,15 @@ use super::lock::{self, Kind};
 use super::root::Root;
 use crate::model::event::{Event, What};
 use crate::model::ledger::Ledger;
+use crate::model::order;
+use crate::model::signals::Rules;
 
 /// The size at which the daemon rotates, in bytes.
 pub const ROTATE_AT: u64 = 1024 * 1024;
 /// What is read at most, from the end: a journal that no daemon rotates still ends somewhere.
 const MOST: u64 = 64 * 1024 * 1024;
 /// How long an append waits for a rotation. A holder that is stopped delays no hook for longer.
-const PATIENCE: Duration = Duration::from_millis(250);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 const NAME: &str = "journal.jsonl";
 const OLD: &str = "journal.1.jsonl";
@@ -116,12 +119,20 @@ pub fn all(root: &Root) -> Result<Vec<Event>, FileError> {
     Ok(events)
 }
 
-/// Folds the present journal.
+/// Folds the present journal, without the meaning of signals.
 ///
 /// # Errors
 /// It is there but cannot be read.
 pub fn fold(root: &Root) -> Result<Ledger, FileError> {
-    let mut ledger = Ledger::default();
+    fold_with(root, Arc::default())
+}
+
+/// Folds the present journal.
+///
+/// # Errors
+/// It is there but cannot be read.
+pub fn fold_with(root: &Root, rules: Arc<Rules>) -> Result<Ledger, FileError> {
+    let mut ledger = Ledger::with(rules);
     parse(&text(root)?).for_each(|event| ledger.apply(&event));
     Ok(ledger)
 }
@@ -132,7 +143,15 @@ pub fn fold(root: &Root) -> Result<Ledger, FileError> {
 /// # Errors
 /// The journal is there but cannot be read.
 pub fn fold_lines_with(root: &Root, words: &[&str]) -> Result<Ledger, FileError> {
-    let mut ledger = Ledger::default();
+    fold_selected(root, words, Arc::default())
+}
+
+/// Folds the same lines under rules.
+///
+/// # Errors
+/// The journal is there but cannot be read.
+pub fn fold_selected(root: &Root, words: &[&str], rules: Arc<Rules>) -> Result<Ledger, FileError> {
+    let mut ledger = Ledger::with(rules);
     let text = text(root)?;
     text.split(|byte| *byte == b'\n')
         .filter(|line| {
@@ -154,6 +173,11 @@ pub struct Follower {
 }
 
 impl Follower {
+    /// Follows under these rules.
+    pub fn with(rules: Arc<Rules>) -> Self {
+        Self { ledger: Ledger::with(rules), ..Self::default() }
+    }
+
     /// Reads and folds what is new, and returns it.
     ///
     /// # Errors
@@ -166,7 +190,7 @@ impl Follower {
         let mut events = Vec::new();
         if self.file != Some(id) || meta.len() < self.offset {
             events = self.rest_of_rotated(root);
-            *self = Self { file: Some(id), ..Self::default() };
+            *self = Self { file: Some(id), ..Self::with(Arc::clone(self.ledger.graph.rules())) };
         }
         if meta.len() == self.offset {
             return Ok(events);
@@ -174,10 +198,12 @@ impl Follower {
         let bytes = read_from(file, self.offset).map_err(FileError::of("read", &path))?;
         let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |end| end + 1);
         self.offset += whole as u64;
-        for event in parse(&bytes[..whole]) {
-            self.ledger.apply(&event);
-            events.push(event);
+        let mut more: Vec<Event> = parse(&bytes[..whole]).collect();
+        order::settle(&mut more);
+        for event in &more {
+            self.ledger.apply(event);
         }
+        events.extend(more);
         Ok(events)
     }
 
@@ -203,6 +229,14 @@ impl Follower {
 /// # Errors
 /// The new file could not be stored; then the old one is whole and in place.
 pub fn rotate(root: &Root, at: i64, limit: u64) -> Result<bool, FileError> {
+    rotate_with(root, at, limit, Arc::default())
+}
+
+/// The same under rules: what they make of the old text goes into the snapshot.
+///
+/// # Errors
+/// As [`rotate`].
+pub fn rotate_with(root: &Root, at: i64, limit: u64, rules: Arc<Rules>) -> Result<bool, FileError> {
     let path = root.in_own(NAME);
     let Some(file) = open_own(&path)? else { return Ok(false) };
     let size = file.metadata().map_err(FileError::of("read", &path))?.len();
@@ -213,7 +247,7 @@ pub fn rotate(root: &Root, at: i64, limit: u64) -> Result<bool, FileError> {
     if !is_current(&file, root) {
         return Ok(false);
     }
-    let ledger = fold(root)?;
+    let ledger = fold_with(root, rules)?;
     let snapshot = Event::of_root(at, What::Snapshot { ledger: Box::new(ledger) });
     let mut bytes =
         serde_json::to_vec(&snapshot).map_err(io::Error::other).map_err(FileError::of("write", &path))?;
@@ -224,6 +258,8 @@ pub fn rotate(root: &Root, at: i64, limit: u64) -> Result<bool, FileError> {
     fs::hard_link(&path, &spare)
         .and_then(|()| fs::rename(&spare, root.in_own(OLD)))
         .map_err(FileError::of("rotate", &path))?;
+    // After a rotation that got this far and failed, both names led to the same text: such a rename does nothing.
+    super::file::remove(&spare)?;
     replace(&path, &bytes, &root.own(), Access::Private, false)?;
     Ok(true)
 }

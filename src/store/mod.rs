@@ -2,11 +2,13 @@
 //! under a lock with a limit; what is not ours to trust is refused, never followed.
 
 pub mod activity_file;
+pub mod asked;
 pub mod beacon;
 pub mod client_file;
 pub mod config;
 pub mod file;
 pub mod flag_file;
+pub mod iter_log;
 pub mod journal;
 pub mod lock;
 pub mod pending;
@@ -15,7 +17,9 @@ pub mod recovery;
 pub mod root;
 pub mod sessions;
 pub mod settings;
+pub mod signals;
 pub mod state_file;
+pub mod team_file;
 pub mod transient;
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -77,14 +77,42 @@ pub fn end(root: &Root, id: &str) -> Result<bool, FileError> {
 
 /// Returns all sessions that are registered. Files that cannot be read are left out.
 pub fn all(root: &Root) -> Vec<Session> {
-    let Ok(entries) = fs::read_dir(root.sessions()) else { return Vec::new() };
-    let mut all: Vec<Session> = entries
-        .flatten()
-        .filter(|entry| entry.path().extension().is_some_and(|end| end == "json"))
-        .filter_map(|entry| serde_json::from_slice(&read_own(&entry.path(), 16 * 1024).ok()??).ok())
-        .collect();
+    let mut all: Vec<Session> =
+        files(root).unwrap_or_default().iter().filter_map(|path| read(path).ok()?).collect();
     all.sort_by(|a, b| (a.since, &a.session_id).cmp(&(b.since, &b.session_id)));
     all
+}
+
+/// Tells whether a session other than `but` is registered for which `may_live` holds. Whoever takes files away asks
+/// this: what cannot be read at present may live.
+pub fn any_other(root: &Root, but: &str, may_live: impl Fn(&Session) -> bool) -> bool {
+    let Ok(files) = files(root) else { return true };
+    files.iter().any(|path| match read(path) {
+        Ok(Some(session)) => session.session_id != but && may_live(&session),
+        Ok(None) => false,
+        Err(_) => true,
+    })
+}
+
+fn files(root: &Root) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(root.sessions()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+    Ok(paths?.into_iter().filter(|path| path.extension().is_some_and(|end| end == "json")).collect())
+}
+
+/// Reads one session's file. None = it is none.
+///
+/// # Errors
+/// The system does not let it be read, which may pass.
+fn read(path: &Path) -> Result<Option<Session>, FileError> {
+    match read_own(path, 16 * 1024) {
+        Ok(bytes) => Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok())),
+        Err(error) if error.source.raw_os_error().is_some() => Err(error),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Removes every session's file.

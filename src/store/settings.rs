@@ -46,6 +46,12 @@ pub const KEYS: &[Key] = &[
         show: |policy| show_span(policy.rule.recovered_after),
     },
     Key {
+        name: "rule.reply_after",
+        doc: "an answer that an agent owes another is overdue after this, where its table of signals sets no time",
+        set: |policy, value| put(&mut policy.rule.reply_after, span(value)),
+        show: |policy| show_span(policy.rule.reply_after),
+    },
+    Key {
         name: "rule.exempt_phases",
         doc: "phases in which silence is no stall",
         set: |policy, value| put(&mut policy.rule.exempt_phases, words(value)),
@@ -116,6 +122,24 @@ pub const KEYS: &[Key] = &[
         doc: "agents whose spawn is acknowledged; \"coder*\" matches any rest",
         set: |policy, value| put(&mut policy.roster, words(value)),
         show: |policy| show_words(&policy.roster),
+    },
+    Key {
+        name: "agents.lead",
+        doc: "what the lead is called by its team",
+        set: |policy, value| put(&mut policy.lead, word(value)),
+        show: |policy| format!("{:?}", policy.lead),
+    },
+    Key {
+        name: "agents.members",
+        doc: "agents that exist although no event of them is seen",
+        set: |policy, value| put(&mut policy.members, words(value)),
+        show: |policy| show_words(&policy.members),
+    },
+    Key {
+        name: "agents.polling_tools",
+        doc: "tools that are meant to be called again and again: no livelock",
+        set: |policy, value| put(&mut policy.polling_tools, words(value)),
+        show: |policy| show_words(&policy.polling_tools),
     },
 ];
 
@@ -195,6 +219,11 @@ fn mode(value: &Value) -> Result<Mode, String> {
         Some("observe") => Ok(Mode::Observe),
         _ => Err("\"act\" or \"observe\" is wanted".to_owned()),
     }
+}
+
+fn word(value: &Value) -> Result<String, String> {
+    let word = value.as_str().map(str::trim).filter(|word| !word.is_empty() && word.len() <= 200);
+    word.map(ToOwned::to_owned).ok_or_else(|| "a name is wanted, such as \"team-lead\"".to_owned())
 }
 
 /// Reads a list of words; in the environment they are separated by commas.

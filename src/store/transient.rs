@@ -5,7 +5,7 @@ use std::fs;
 use super::activity_file::Held;
 use super::file::FileError;
 use super::root::Root;
-use super::{pending, pid_file, sessions};
+use super::{asked, pending, pid_file, sessions};
 
 /// Whether the daemon goes too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,7 @@ pub fn remove(root: &Root, daemon: Daemon) -> Result<(), FileError> {
     }
     fs::remove_file(root.in_tmp(pid_file::BRIDGE)).ok();
     fs::remove_dir_all(root.in_own("bridges")).ok();
+    asked::clear(root);
     pending::withdraw(root, |_| true).map(|_| ())
 }
 

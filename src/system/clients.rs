@@ -1,6 +1,6 @@
 //! Whether the client of a session lives.
 
-use super::process::Identity;
+use super::process::try_start_time;
 use crate::store::sessions::Session;
 
 /// What is known of a session's client.
@@ -10,16 +10,18 @@ pub enum Life {
     Alive,
     /// Its process is gone.
     Dead,
-    /// The client did not say which process it is: only its own word ends the session.
+    /// The client did not say which process it is, or it cannot be looked at: only its own word ends the session.
     Unknown,
 }
 
 /// Looks at the client's process.
 pub fn life(session: &Session) -> Life {
-    match (session.pid, session.start_time) {
-        (Some(pid), Some(start_time)) if (Identity { pid, start_time }).is_alive() => Life::Alive,
-        (Some(_), Some(_)) => Life::Dead,
-        _ => Life::Unknown,
+    let (Some(pid), Some(start_time)) = (session.pid, session.start_time) else { return Life::Unknown };
+    match try_start_time(pid) {
+        Ok(found) if found == Some(start_time) => Life::Alive,
+        Ok(_) => Life::Dead,
+        // No descriptor left is no death.
+        Err(_) => Life::Unknown,
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
 
-use super::process::{Identity, boot_id, lock_holder};
+use super::process::{Handle, Identity, boot_id, lock_holder, start_time};
 use super::ready::READY;
 use crate::model::moment::{Moment, duration};
 use crate::store::beacon::{self, Beacon};
@@ -26,7 +26,7 @@ const GOODBYE: Duration = Duration::from_secs(3);
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The environment that a daemon keeps; nothing else of its starter's, so no key and no token.
-const KEEP: [&str; 14] = [
+const KEEP: [&str; 15] = [
     "PATH",
     "HOME",
     "USER",
@@ -38,6 +38,7 @@ const KEEP: [&str; 14] = [
     "XDG_CONFIG_HOME",
     "XDG_RUNTIME_DIR",
     "XDG_STATE_HOME",
+    "CLAUDE_CONFIG_DIR",
     "DISPLAY",
     "WAYLAND_DISPLAY",
     "DBUS_SESSION_BUS_ADDRESS",
@@ -175,9 +176,21 @@ fn look_longer(root: &Root, now: Moment) -> Daemon {
 
 /// Tells whether the holder of the lock is the daemon that the pid file names: one that starts, or that has no room
 /// for a beacon.
-fn is_named(root: &Root) -> bool {
+pub fn is_named(root: &Root) -> bool {
+    named(root).is_some()
+}
+
+fn named(root: &Root) -> Option<i32> {
     let holder = lock_holder(&root.daemon_lock());
-    holder.is_some() && holder == pid_file::load(&root.in_tmp(pid_file::DAEMON))
+    holder.filter(|_| holder == pid_file::load(&root.in_tmp(pid_file::DAEMON)))
+}
+
+/// Opens a daemon that has no beacon, or one that cannot be read.
+fn open_named(root: &Root) -> Option<Handle> {
+    let pid = named(root)?;
+    let handle = Identity { pid, start_time: start_time(pid)? }.open()?;
+    // It still holds the lock: the number was not another's when the handle was opened.
+    (named(root) == Some(pid)).then_some(handle)
 }
 
 fn held(root: &Root) -> LaunchError {
@@ -234,11 +247,12 @@ pub fn stays(root: &Root) -> bool {
 }
 
 /// Asks a root's daemon to end. Returns the handle to wait on; none = there is no daemon to ask.
-pub fn ask_to_end(root: &Root) -> Option<super::process::Handle> {
+pub fn ask_to_end(root: &Root) -> Option<Handle> {
     if !lock::is_held(&root.daemon_lock()) {
         return None;
     }
-    let handle = identity(&beacon::load(root)?).open()?;
+    let shown = beacon::load(root).and_then(|beacon| identity(&beacon).open());
+    let handle = shown.or_else(|| open_named(root))?;
     // Whoever looks from here on must not take it for one that goes on watching.
     std::fs::remove_file(root.in_own("daemon.json")).ok();
     handle.signal(Signal::TERM).then_some(handle)

@@ -1,6 +1,7 @@
 //! Processes by identity: a number alone may belong to somebody else by now, so a start time goes with it.
 
 use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -19,10 +20,10 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// This process.
+    /// This process. A start time of 0 means that the system would not tell, asked twice.
     pub fn own() -> Self {
         let pid = i32::try_from(std::process::id()).unwrap_or(0);
-        Self { pid, start_time: start_time(pid).unwrap_or(0) }
+        Self { pid, start_time: start_time(pid).or_else(|| start_time(pid)).unwrap_or(0) }
     }
 
     /// Tells whether this very process lives. A zombie does not.
@@ -62,11 +63,31 @@ impl Handle {
     }
 }
 
-/// Returns when a process began (field 22 of `/proc/PID/stat`). None = there is none, or it is a zombie.
+/// Returns when a process began. None = there is none, it is a zombie, or it cannot be looked at.
 pub fn start_time(pid: i32) -> Option<u64> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    try_start_time(pid).ok().flatten()
+}
+
+/// Returns when a process began (field 22 of `/proc/PID/stat`). None = there is none, or it is a zombie.
+///
+/// # Errors
+/// The system does not let it be looked at, which may pass.
+pub fn try_start_time(pid: i32) -> io::Result<Option<u64>> {
+    match fs::read(format!("/proc/{pid}/stat")) {
+        Ok(stat) => Ok(parse_start_time(&stat)),
+        // It may end between open and read.
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_gone(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
+}
+
+fn parse_start_time(stat: &[u8]) -> Option<u64> {
     // The name may hold anything, blanks and brackets included: what follows its last bracket is numbers.
-    let after = &stat[memchr::memrchr(b')', &stat)? + 1..];
+    let after = &stat[memchr::memrchr(b')', stat)? + 1..];
     let fields: Vec<&[u8]> = after.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).collect();
     if matches!(fields.first(), Some(&b"Z" | &b"X")) {
         return None;
@@ -98,5 +119,7 @@ pub fn lock_holder(path: &Path) -> Option<i32> {
 
 /// Names the present boot: awake times of another boot mean nothing.
 pub fn boot_id() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+    let read = || fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    // A daemon that mistook its boot once would be nobody's for the rest of its life.
+    read().or_else(|_| read()).map(|id| id.trim().to_owned()).unwrap_or_default()
 }

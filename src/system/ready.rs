@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sd_notify::NotifyState;
 
 /// What the starter reads when the daemon watches.
@@ -34,6 +35,15 @@ impl Starter {
         }
     }
 
+    /// Tells whether nobody reads our answer any more.
+    pub fn is_gone(self) -> bool {
+        let stdout = io::stdout();
+        let mut fds = [PollFd::new(&stdout, PollFlags::OUT)];
+        self == Self::Pipe
+            && poll(&mut fds, Some(&Timespec::default())).is_ok()
+            && fds[0].revents().contains(PollFlags::ERR)
+    }
+
     /// Says why the daemon does not watch.
     pub fn refuse(self, reason: &str) {
         if self == Self::Pipe {
@@ -46,8 +56,9 @@ impl Starter {
 fn let_go() -> io::Result<()> {
     let mut pipe = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let null: File = OpenOptions::new().read(true).write(true).open("/dev/null")?;
-    rustix::stdio::dup2_stdout(&null)?;
+    // The pipe stays our standard output until the last of it: a reason not to watch could still be said.
     rustix::stdio::dup2_stderr(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
     // The starter may have given up; that is no reason not to watch.
     writeln!(pipe, "{READY}").ok();
     Ok(())

@@ -18,3 +18,4 @@ mod session;
 mod team;
 mod wait;
 mod wake;
+mod why;

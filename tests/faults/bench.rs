@@ -1,17 +1,18 @@
 //! A scratch project, the commands that run in it, with and without strace, and words about its files.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
 use tempfile::TempDir;
 use watchdog::store::lock;
 use watchdog::store::root::Root;
 use watchdog::system::clock;
+use watchdog::system::process::start_time;
 
 use crate::matrix::Fault;
 
@@ -36,6 +37,17 @@ pub(crate) fn check_strace() -> Result<(), String> {
         }
         Ok(_) => Ok(()),
     }
+}
+
+/// What strace does to a command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Traced<'a> {
+    /// Nothing: it runs without strace.
+    No,
+    /// It writes down the calls.
+    Recorded,
+    /// It lets one fail.
+    With(&'a Fault),
 }
 
 /// What a command said, and how it ended.
@@ -82,10 +94,10 @@ impl Bench {
 
     /// Begins a command in the project. With a fault, or to be recorded, under strace, which is beside the command
     /// (`-D`) so that the process is the command's own.
-    pub(crate) fn begin(&self, words: &[&str], stdin: Option<&str>, traced: Option<Option<&Fault>>) -> Begun {
+    pub(crate) fn begin(&self, words: &[&str], stdin: Option<&str>, traced: Traced<'_>) -> Begun {
         let mut command = match traced {
-            None => Command::new(WATCHDOG),
-            Some(fault) => {
+            Traced::No => Command::new(WATCHDOG),
+            Traced::Recorded | Traced::With(_) => {
                 let mut strace = Command::new("strace");
                 strace.args([
                     "-D",
@@ -100,7 +112,7 @@ impl Bench {
                     "-o",
                 ]);
                 strace.arg(self.trace());
-                if let Some(fault) = fault {
+                if let Traced::With(fault) = traced {
                     strace.arg("-e").arg(format!("inject={fault}"));
                 }
                 strace.arg(WATCHDOG);
@@ -127,7 +139,7 @@ impl Bench {
 
     /// Runs a command to its end.
     pub(crate) fn run(&self, words: &[&str], stdin: Option<&str>) -> Result<Said, String> {
-        self.begin(words, stdin, None).end()
+        self.begin(words, stdin, Traced::No).end()
     }
 
     /// Sends an event through the hook.
@@ -140,18 +152,35 @@ impl Bench {
     }
 
     /// Rewrites activity.json as if the last sign of work were that old.
-    pub(crate) fn age(&self, idle: i64, nudges: u64, nudged: i64) {
+    pub(crate) fn age(&self, idle: i64, nudges: u64, since_nudge: i64) {
         let mut activity = self.json("tmp/activity.json").unwrap();
         let now = clock::now().seconds();
         activity["last_activity_ts"] = (now - idle).into();
-        activity["last_nudge_ts"] = if nudges == 0 { 0.into() } else { (now - nudged).into() };
+        activity["last_nudge_ts"] = if nudges == 0 { 0.into() } else { (now - since_nudge).into() };
         activity["nudge_count"] = nudges.into();
         fs::write(self.kiln("tmp/activity.json"), activity.to_string()).unwrap();
+        // Work that could not be stored is as old.
+        if let Ok(mark) = OpenOptions::new().write(true).open(self.kiln("tmp/watchdog/unstored")) {
+            mark.set_modified(UNIX_EPOCH).unwrap();
+        }
     }
 
     /// Tells whether a daemon holds its lock.
     pub(crate) fn has_daemon(&self) -> bool {
         Root::at(&self.root()).is_ok_and(|root| lock::is_held(&root.daemon_lock()))
+    }
+
+    /// Waits until the traced processes have ended, or what is left of them is a daemon that watches.
+    pub(crate) fn settle(&self) -> Result<(), String> {
+        let is_settled = || {
+            let trace = fs::read_to_string(self.trace()).unwrap_or_default();
+            let running = |line: &str| {
+                let pid = line.split(' ').next().and_then(|word| word.parse().ok());
+                pid.is_some_and(|pid| start_time(pid).is_some())
+            };
+            self.has_daemon() && self.kiln("tmp/watchdog/daemon.json").exists() || !trace.lines().any(running)
+        };
+        if comes(is_settled) { Ok(()) } else { Err("its processes neither end nor watch".to_owned()) }
     }
 
     /// Ends a daemon that a violation has left.

@@ -1,7 +1,7 @@
 //! The bridge: waits for its session's nudge, wakes once, and leaves when there is nothing to wait for.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use watchdog::model::event::What;
 
 use crate::world::{
     Past, QUICK, Ran, Running, SESSION, World, bridge, client, eventually, finish, launch_with, signal,
+    take_away,
 };
 
 const TEXT: &str = "KILN DEADLOCK WATCHDOG: idle_seconds=400; nudge 1 of 3.";
@@ -119,7 +120,7 @@ fn outside_an_active_pipeline_it_does_not_wait() {
     fs::remove_file(world.root.state()).unwrap();
     assert_eq!(run(), Ran::silence());
     assert!(!world.root.tmp().exists(), "and makes nothing");
-    fs::remove_dir_all(world.root.kiln()).unwrap();
+    take_away(&world.root.kiln());
     assert_eq!(run(), Ran::silence());
     fs::create_dir(world.root.kiln()).unwrap();
     world.stage("build");
@@ -131,11 +132,6 @@ fn outside_an_active_pipeline_it_does_not_wait() {
 }
 
 type End = fn(&World);
-
-/// The bridge may just be writing there.
-fn take_away(folder: &Path) {
-    eventually("the folder is gone", || fs::remove_dir_all(folder).is_ok() || !folder.exists());
-}
 
 #[test]
 fn the_end_of_the_pipeline_ends_it() {

@@ -11,7 +11,7 @@ mod terminal;
 
 use serde_json::{Value, json};
 
-use watchdog::model::event::{Event, VERSION, What};
+use watchdog::model::event::{Event, What};
 use watchdog::store::journal;
 use watchdog::system::clock;
 
@@ -23,7 +23,7 @@ fn ago(world: &World, seconds: i64, agent: &str, what: What) {
     let at = clock::now().wall - seconds * 1000;
     let (session, name) = (SESSION.to_owned(), agent.to_owned());
     let agent = if name.is_empty() { name.clone() } else { format!("a{name}-1") };
-    journal::append(&world.root, &[Event { v: VERSION, at, session, agent, name, what }]).unwrap();
+    journal::append(&world.root, &[Event { session, agent, name, ..Event::of_root(at, what) }]).unwrap();
 }
 
 fn tool(name: &str) -> What {

@@ -9,7 +9,7 @@ use watchdog::system::process::Identity;
 
 use crate::behind;
 use crate::timed::Timed;
-use crate::world::{Past, Running, World, eventually, eventually_some, launch, put, signal};
+use crate::world::{Past, Running, World, eventually, eventually_some, launch, put, signal, take_away};
 
 const MINUTE: i64 = 60;
 
@@ -72,7 +72,7 @@ fn f23_a_limit_that_is_met_later_is_named_and_the_tick_is_the_floor() {
     assert_eq!(watching(&world), "inotify");
     fs::write(&go, "").unwrap();
     eventually("the limit is set", || done.exists());
-    fs::remove_dir_all(world.root.tmp()).unwrap();
+    take_away(&world.root.tmp());
     fs::create_dir(world.root.tmp()).unwrap();
     eventually("it is named", || watching(&world).contains("max_user_watches"));
     works(&world);
@@ -124,8 +124,8 @@ fn f23_a_watcher_whose_thread_dies_is_noticed_and_made_anew() {
     let daemon = world.begin();
     world.does("PostToolUse", &read());
     world.looked();
-    let helper = |found: &(i32, String)| found.1.contains("notify");
-    let (thread, _) = threads(daemon).into_iter().find(helper).expect("the watcher's thread");
+    let is_watcher = |found: &(i32, String)| found.1.contains("notify");
+    let (thread, _) = threads(daemon).into_iter().find(is_watcher).expect("the watcher's thread");
     // Its next wait fails in a way that no watcher survives.
     let mut command = Command::new("strace");
     command.args(["-qq", "-o", "/dev/null", "-e", "inject=epoll_wait,epoll_pwait,epoll_pwait2:error=EBADF"]);
@@ -145,7 +145,7 @@ fn f23_a_watcher_whose_thread_dies_is_noticed_and_made_anew() {
     eventually("a new watcher", || {
         world.does("PostToolUse", &read());
         world.looked();
-        threads(daemon).iter().any(helper)
+        threads(daemon).iter().any(is_watcher)
     });
     eventually("it hears again", || {
         world.does("PostToolUse", &read());
@@ -192,7 +192,7 @@ fn f22_watches_do_not_grow_with_the_number_of_changes() {
     }
     assert_eq!(calls(), before);
     for _ in 0..3 {
-        fs::remove_dir_all(world.root.tmp()).unwrap();
+        take_away(&world.root.tmp());
         fs::create_dir(world.root.tmp()).unwrap();
         eventually("it is watched again", || watchdog::store::lock::is_held(&world.root.daemon_lock()));
         world.looked();

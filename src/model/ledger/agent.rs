@@ -15,13 +15,31 @@ impl Agent {
                 self.end_turn(event.at);
                 self.become_state(State::Working, event.at);
             }
-            What::ToolStart { tool, id, timeout_ms, .. } => self.start_tool(event.at, tool, id, *timeout_ms),
+            What::ToolStart { tool, id, timeout_ms, .. } => {
+                self.start_tool(event.at, tool, id, *timeout_ms);
+                // Only the lead asks a person for its plan; what another asks for is the lead's to decide.
+                if tool == "ExitPlanMode" && !event.is_lead() {
+                    self.answer();
+                }
+            }
             What::ToolEnd { tool, id, .. } => self.end_tool(event.at, tool, id),
             What::Permission { tool } => self.ask(event.at, Question::Permission(tool.clone())),
             What::AgentStop | What::TurnEnd | What::ApiError { .. } => self.end_turn(event.at),
             What::Idle { told } => {
                 self.end_turn(event.at);
                 self.idle_told = self.idle_told.saturating_add(u32::from(*told));
+            }
+            _ => {}
+        }
+    }
+
+    /// Of the events that mean nothing else, two say that calls are over: refused by a rule, or all of one step.
+    pub(super) fn other(&mut self, hook: &str) {
+        match hook {
+            "PermissionDenied" => self.answer(),
+            "PostToolBatch" => {
+                self.answer();
+                self.tools.clear();
             }
             _ => {}
         }

@@ -27,9 +27,10 @@ impl Session {
         match &event.what {
             What::Notice { kind } => return self.notice(event, kind),
             // Nothing is known of what it means; it is a sign of life of an agent that is known.
-            What::Other { .. } => {
+            What::Other { hook } => {
                 if let Some(agent) = self.agents.get_mut(&event.agent) {
                     agent.last = event.at;
+                    agent.other(hook);
                 }
                 return;
             }

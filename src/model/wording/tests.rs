@@ -58,12 +58,12 @@ fn nudge_for(ledger: &Ledger, teammates: &[&str]) -> String {
 
 #[test]
 fn a_nudge_says_what_stands_how() {
-    insta::assert_snapshot!(nudge_for(&team(), &["builder", "rakim-build-3"]), @"KILN DEADLOCK WATCHDOG: idle_seconds=301; last_activity_source=PostToolUse:SendMessage; active_teammates=builder, rakim-build-3; nudge 1 of 3. No work of this pipeline (stage build) has been seen since 2027-01-15T07:54:59Z. rakim-build-3 was last seen at work 6 min ago. reviewer has asked a person for permission: Write since 2027-01-15T07:48:30Z. team-lead's turn ended 13 min ago. a4 was last seen at work 33 min ago. builder: Bash running for 3 h 20 min.");
+    insta::assert_snapshot!(nudge_for(&team(), &["builder", "rakim-build-3"]), @"KILN DEADLOCK WATCHDOG: idle_seconds=301; last_activity_source=PostToolUse:SendMessage; active_teammates=builder, rakim-build-3; nudge 1 of 3. No work of this pipeline (stage build) has been seen since 2027-01-15T07:54:59Z. cause=waits-for-person; root=reviewer. reviewer has asked a person for permission: Write since 2027-01-15T07:48:30Z. rakim-build-3 was last seen at work 6 min ago. reviewer has asked a person for permission: Write since 2027-01-15T07:48:30Z. team-lead's turn ended 13 min ago. a4 was last seen at work 33 min ago. builder: Bash running for 3 h 20 min.");
 }
 
 #[test]
 fn a_nudge_with_nothing_known_but_silence() {
-    insta::assert_snapshot!(nudge_for(&Ledger::default(), &[]), @"KILN DEADLOCK WATCHDOG: idle_seconds=301; last_activity_source=PostToolUse:SendMessage; active_teammates=none; nudge 1 of 3. No work of this pipeline (stage build) has been seen since 2027-01-15T07:54:59Z.");
+    insta::assert_snapshot!(nudge_for(&Ledger::default(), &[]), @"KILN DEADLOCK WATCHDOG: idle_seconds=301; last_activity_source=PostToolUse:SendMessage; active_teammates=none; nudge 1 of 3. No work of this pipeline (stage build) has been seen since 2027-01-15T07:54:59Z. cause=nobody-waits; root=team-lead. Nobody waits for anything; the next move is team-lead's. Evidence: no answer, tool, person or API is waited for.");
 }
 
 #[test]
@@ -82,19 +82,19 @@ fn a_nudge_after_the_api_failed() {
 #[test]
 fn a_flag_says_for_how_long_and_after_what() {
     let (ledger, dead) = (team(), BTreeSet::new());
-    insta::assert_snapshot!(flag(&facts(&ledger, &dead), 3, 2105, NOW), @"Silent for 35 min after 3 nudges. rakim-build-3 was last seen at work 6 min ago. reviewer has asked a person for permission: Write since 2027-01-15T07:48:30Z. team-lead's turn ended 13 min ago. a4 was last seen at work 33 min ago. builder: Bash running for 3 h 20 min.");
+    insta::assert_snapshot!(flag(&facts(&ledger, &dead), 3, 2105, NOW), @"Silent for 35 min after 3 nudges. cause=waits-for-person; root=reviewer. reviewer has asked a person for permission: Write since 2027-01-15T07:48:30Z. rakim-build-3 was last seen at work 6 min ago. reviewer has asked a person for permission: Write since 2027-01-15T07:48:30Z. team-lead's turn ended 13 min ago. a4 was last seen at work 33 min ago. builder: Bash running for 3 h 20 min.");
     let alone = Ledger::default();
     let shortly = [0, 1, 2].map(|nudges| flag(&facts(&alone, &dead), nudges, 301, NOW));
     insta::assert_snapshot!(shortly.join("\n"), @"
-    Silent for 5 min after no nudge.
-    Silent for 5 min after 1 nudge.
-    Silent for 5 min after 2 nudges.
+    Silent for 5 min after no nudge. cause=nobody-waits; root=team-lead. Nobody waits for anything; the next move is team-lead's. Evidence: no answer, tool, person or API is waited for.
+    Silent for 5 min after 1 nudge. cause=nobody-waits; root=team-lead. Nobody waits for anything; the next move is team-lead's. Evidence: no answer, tool, person or API is waited for.
+    Silent for 5 min after 2 nudges. cause=nobody-waits; root=team-lead. Nobody waits for anything; the next move is team-lead's. Evidence: no answer, tool, person or API is waited for.
     ");
 }
 
 #[test]
 fn a_wake_carries_its_mark_and_the_text() {
-    insta::assert_snapshot!(wake(&nudge_for(&Ledger::default(), &[])), @"KILN ASYNC REWAKE: KILN DEADLOCK WATCHDOG: idle_seconds=301; last_activity_source=PostToolUse:SendMessage; active_teammates=none; nudge 1 of 3. No work of this pipeline (stage build) has been seen since 2027-01-15T07:54:59Z.");
+    insta::assert_snapshot!(wake(&nudge_for(&Ledger::default(), &[])), @"KILN ASYNC REWAKE: KILN DEADLOCK WATCHDOG: idle_seconds=301; last_activity_source=PostToolUse:SendMessage; active_teammates=none; nudge 1 of 3. No work of this pipeline (stage build) has been seen since 2027-01-15T07:54:59Z. cause=nobody-waits; root=team-lead. Nobody waits for anything; the next move is team-lead's. Evidence: no answer, tool, person or API is waited for.");
     insta::assert_snapshot!(wake(&flag_wake("Silent for 35 min after 3 nudges.")), @"KILN ASYNC REWAKE: KILN DEADLOCK WATCHDOG: DEADLOCK.flag was written; no further nudges follow. Silent for 35 min after 3 nudges.");
 }
 

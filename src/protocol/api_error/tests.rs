@@ -1,9 +1,13 @@
 //! Names of API errors, and what their text adds.
 
-use super::sort;
+use super::ApiError;
 use crate::model::wording::ApiAdvice;
 
 const T: i64 = 1_796_098_205_000;
+
+fn sort(error: &str, text: &str) -> ApiError {
+    super::sort(error, text, T)
+}
 
 #[test]
 fn every_name_is_sorted() {
@@ -63,7 +67,8 @@ fn a_reset_time_is_found_in_the_text() {
     check("{\"reset\":\"2026-12-01T04:10:05.000Z\",\"limit\":40}", Some(T));
     check("reset_at=1796098205", Some(T));
     check("[2026-12-01T04:10:05]", Some(T));
-    check("limit reached; resets 3pm (Europe/Berlin)", None);
+    check("limit reached; resets 3pm (Europe/Berlin)", Some(1_796_133_600_000));
+    check("limit reached; resets 3pm", None);
     check("429 after 12 requests, id 17960982051", None);
     check("", None);
 }

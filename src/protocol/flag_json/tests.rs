@@ -72,10 +72,13 @@ fn a_flag_is_written_with_what_it_has() {
 proptest! {
     #[test]
     fn what_is_written_is_read_again(
-        timestamp in 0..10_000_000_000_i64, nudge_count in any::<Option<u32>>(), texts in any::<[Option<String>; 6]>(),
+        timestamp in 0..10_000_000_000_i64, nudge_count in any::<Option<u32>>(), texts in any::<[Option<String>; 8]>(),
     ) {
-        let [last_activity_source, source, error, error_details, cause, diagnosis] = texts;
-        let flag = Flag { timestamp, nudge_count, last_activity_source, source, error, error_details, cause, diagnosis };
+        let [last_activity_source, source, error, error_details, cause, diagnosis, why, root] = texts;
+        let evidence = root.iter().cloned().collect();
+        let flag = Flag {
+            timestamp, nudge_count, last_activity_source, source, error, error_details, cause, diagnosis, why, root, evidence,
+        };
         prop_assert_eq!(read(&write(&flag)), flag);
     }
 

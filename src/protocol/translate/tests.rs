@@ -49,11 +49,11 @@ fn every_recorded_payload_has_its_line() {
     Notification.permission_prompt: {"event":"notice","kind":"permission_prompt"}
     PermissionRequest.Bash: {"event":"permission","tool":"Bash"}
     PostToolBatch: {"event":"other","hook":"PostToolBatch"}
-    PostToolUse.Agent: {"event":"tool_end","tool":"Agent","id":"0001"}
+    PostToolUse.Agent: {"spawn":{"name":"reviewer","id":"00a1","kind":"general-purpose","teammate":true},"event":"tool_end","tool":"Agent","id":"0001"}
     PostToolUse.Bash.from-teammate: {"agent":"00a1","name":"reviewer","event":"tool_end","tool":"Bash","id":"0002"}
     PostToolUse.Bash: {"event":"tool_end","tool":"Bash","id":"0003"}
-    PostToolUse.SendMessage.from-lead: {"event":"tool_end","tool":"SendMessage","id":"0004","message":{"to":"reviewer","delivered":true,"head":"REVIEW_REQUEST"}}
-    PostToolUse.SendMessage.from-teammate: {"agent":"00a1","name":"reviewer","event":"tool_end","tool":"SendMessage","id":"0005","message":{"to":"team-lead","delivered":true,"head":"READY"}}
+    PostToolUse.SendMessage.from-lead: {"event":"tool_end","tool":"SendMessage","id":"0004","message":{"to":"reviewer","delivered":true,"head":"REVIEW_REQUEST","sender":"team-lead"}}
+    PostToolUse.SendMessage.from-teammate: {"agent":"00a1","name":"reviewer","event":"tool_end","tool":"SendMessage","id":"0005","message":{"to":"team-lead","delivered":true,"head":"READY","sender":"reviewer"}}
     PostToolUse.SendMessage.shutdown_request: {"event":"tool_end","tool":"SendMessage","id":"0006","message":{"to":"reviewer","delivered":true,"head":"shutdown_request","request_id":"shutdown-1800000000000@reviewer"}}
     PostToolUse.SendMessage.unknown-recipient: {"event":"tool_end","tool":"SendMessage","id":"0007","message":{"to":"nobody-here","delivered":false,"head":"REVIEW_REQUEST"}}
     PostToolUse.ToolSearch: {"event":"tool_end","tool":"ToolSearch","id":"0008"}

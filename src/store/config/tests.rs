@@ -67,9 +67,11 @@ fn other_value(name: &str) -> (&'static str, &'static str) {
     match name {
         "rule.max_nudges" => ("7", "7"),
         "daemon.mode" => ("\"observe\"", "observe"),
-        "rule.exempt_phases" | "rule.interactive_phases" | "agents.roster" => {
-            ("[\"one\", \"two\"]", "one, two")
-        }
+        "rule.exempt_phases"
+        | "rule.interactive_phases"
+        | "agents.roster"
+        | "agents.members"
+        | "agents.polling_tools" => ("[\"one\", \"two\"]", "one, two"),
         _ => ("\"11m 7s\"", "11m 7s"),
     }
 }
@@ -271,7 +273,7 @@ fn an_alert_that_cannot_be_used_is_refused_with_its_place() {
         World::new().project("alert = [7]\n").error(),
     ];
     insta::assert_snapshot!(errors.join("\n"), @r#"
-    KILN/watchdog.toml:2: alert.on: "stall" is no occasion; there are nudge, escalate, waiting, recovered, session_lost
+    KILN/watchdog.toml:2: alert.on: "stall" is no occasion; there are nudge, escalate, waiting, livelock, recovered, session_lost
     KILN/watchdog.toml:1: alert.command is unknown; there are on, run, desktop and webhook
     KILN/watchdog.toml:1: an alert needs one of run = ["command", …], webhook = "https://…", desktop = true
     KILN/watchdog.toml:1: an alert needs one of run = ["command", …], webhook = "https://…", desktop = true

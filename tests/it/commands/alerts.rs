@@ -30,8 +30,7 @@ fn a_command_gets_each_report_as_json_and_the_summary_in_its_arguments() {
     let world = World::new("build");
     let notes = noted(&world, "");
     world.backdate(&Past::default());
-    let daemon = world.begin();
-    crate::world::gone(daemon);
+    world.run_to_the_end();
     let all = eventually_some("four reports", || Some(reports(&notes)).filter(|all| all.len() == 4));
     let on: Vec<&str> = all.iter().filter_map(|report| report["on"].as_str()).collect();
     assert_eq!(on, ["nudge", "nudge", "nudge", "escalate"]);
@@ -52,8 +51,7 @@ fn only_the_occasions_that_were_asked_for_are_told() {
     let world = World::new("build");
     let notes = noted(&world, "on = [\"escalate\"]");
     world.backdate(&Past::default());
-    let daemon = world.begin();
-    crate::world::gone(daemon);
+    world.run_to_the_end();
     assert_eq!(reports(&notes).len(), 1);
 }
 
@@ -119,6 +117,20 @@ fn a_command_that_hangs_fails_or_is_not_there_stops_nothing() {
     assert_eq!(world.activity()["nudge_count"], 3);
     let log = world.log();
     assert!(!log.contains("panicked"), "{log}");
+}
+
+#[test]
+fn a_command_that_hangs_is_ended_with_the_daemon() {
+    let world = World::new("build");
+    let run = format!("run = [\"tail\", \"-f\", {:?}]", world.root.state());
+    world.settings(&format!("{QUICK}\n[[alert]]\non = [\"nudge\"]\n{run}\n"));
+    world.backdate(&Past::default());
+    let daemon = world.begin();
+    let hangs = || world.processes().iter().any(|(_, words)| words[0] == "tail");
+    eventually("the command hangs", hangs);
+    assert_eq!(world.run(&["stop"]).out, "The daemon was stopped.\n");
+    crate::world::gone(daemon);
+    eventually("and is gone with it", || !hangs());
 }
 
 #[test]

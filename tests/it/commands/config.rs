@@ -20,6 +20,7 @@ fn it_prints_every_value_as_it_would_be_written() {
     nudge_every = "10m"   # built in
     max_nudges = 3   # built in
     recovered_after = "30m"   # built in
+    reply_after = "15m"   # built in
     exempt_phases = ["idle", "awaiting_user", "complete"]   # built in
     interactive_phases = ["onboarding", "brainstorm"]   # built in
 
@@ -40,6 +41,9 @@ fn it_prints_every_value_as_it_would_be_written() {
 
     [agents]
     roster = ["rakim", "sentinel", "thoth", "numerobis", "krs-one", "team-lead", "alpha", "da-vinci", "mi6", "aristotle", "argus", "omega", "ken", "ryu", "denzel", "judge-dredd", "coder*", "reviewer*", "builder*", "critical-thinker*", "the-curator*", "dial-a-coder*", "codex*", "sphinx*", "bossman"]   # built in
+    lead = "team-lead"   # built in
+    members = []   # built in
+    polling_tools = ["TaskOutput", "BashOutput", "TaskGet", "TaskList", "ListAgents", "Monitor", "ScheduleWakeup"]   # built in
     "#);
 }
 
@@ -167,6 +171,12 @@ fn help() {
       ensure     Clear a flag, if there is one, and make sure that a daemon runs
       run        Run the daemon in the foreground
       check      Judge once and print the verdict and its reason
+      explain    Say why: the facts, the cause and its evidence, the thresholds and
+                 where each came from
+      history    Show what happened, filtered
+      graph      Draw who waits for whom
+      replay     Judge a recorded run again and print every change of verdict with
+                 its time
       pause      Keep quiet for a while: no nudge, no flag
       resume     End the quiet that "pause" asked for
       nudge      Stage a message of your own for the lead; an idle session is woken

@@ -43,18 +43,20 @@ fn nudged() {
     watched(&world, "debounce");
     let (code, text) = status(&world);
     assert_eq!(code, 1);
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     verdict   STALLED: no work for 12 min
     watching  yes, by inotify since hh:mm:ss (pid PID)
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      nudge 2 of 3 at hh:mm:ss unless work is seen
     pending   nudge 1, staged 2 min ago, not taken yet
+    why       nobody-waits: Nobody waits for anything; the next move is team-lead's.
+              Root: team-lead.
 
      agent      state      for         doing
      team-lead  working    1 h 00 min
      sentinel   turn over  15 min
      rakim      working    16 min
-    "#);
+    ");
 }
 
 #[test]
@@ -64,18 +66,20 @@ fn stalled_in_front_of_an_observer() {
     watched(&world, "stalled");
     let (code, text) = status(&world);
     assert_eq!(code, 1);
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     verdict   STALLED: no work for 12 min
     watching  yes, by inotify since hh:mm:ss (pid PID), observing only
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      nudge 1 of 3 now
     pending   nothing
+    why       nobody-waits: Nobody waits for anything; the next move is team-lead's.
+              Root: team-lead.
 
      agent      state      for         doing
      team-lead  working    1 h 00 min
      sentinel   turn over  15 min
      rakim      working    16 min
-    "#);
+    ");
 }
 
 #[test]
@@ -99,6 +103,8 @@ fn flagged() {
     flag      written hh:mm:ss: Silent for 35 min after 3 nudges. rakim's turn ended
               36 min ago. sentinel's turn ended 40 min ago.
               "watchdog ensure" or the next session clears it
+    why       nobody-waits: Nobody waits for anything; the next move is team-lead's.
+              Root: team-lead.
 
      agent      state      for         doing
      team-lead  working    1 h 00 min
@@ -119,6 +125,8 @@ fn without_a_daemon() {
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      nudge 1 of 3 (by a daemon, once one runs) now
     pending   nothing
+    why       nobody-waits: Nobody waits for anything; the next move is team-lead's.
+              Root: team-lead.
 
      agent      state      for         doing
      team-lead  working    1 h 00 min

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use watchdog::model::event::What;
 use watchdog::system::clock;
 
-use crate::world::{Past, QUICK, Running, World, eventually, gone, listing};
+use crate::world::{Past, QUICK, Running, World, eventually, listing};
 
 fn act(world: &World) -> (i32, Value) {
     let ran = world.run(&["check", "--act", "--json"]);
@@ -81,8 +81,7 @@ fn half_an_hour_of_work_after_a_nudge_makes_the_next_one_a_first() {
 fn a_daemon_nudges_three_times_writes_the_flag_and_ends() {
     let world = World::with("build", QUICK);
     world.backdate(&Past::default());
-    let daemon = world.begin();
-    gone(daemon);
+    world.run_to_the_end();
     let nudges: Vec<u32> = world
         .journal()
         .iter()

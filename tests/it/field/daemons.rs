@@ -12,7 +12,9 @@ use watchdog::store::pid_file;
 use watchdog::system::process::{Identity, boot_id, start_time};
 
 use super::{Timed, status};
-use crate::world::{Past, QUICK, Ran, Running, World, eventually, eventually_some, gone, put, signal};
+use crate::world::{
+    Past, QUICK, Ran, Running, World, eventually, eventually_some, gone, put, signal, take_away,
+};
 
 /// A process that is none of ours, under a name that could be taken for one.
 fn bystander(name: &str) -> Running {
@@ -159,7 +161,7 @@ fn f22_the_view_follows_the_activity_however_it_is_written() {
 fn f22_folders_that_are_made_again_are_watched_again_by_one_daemon() {
     let world = Timed::new("build");
     let daemon = world.begin();
-    fs::remove_dir_all(world.root.tmp()).unwrap();
+    take_away(&world.root.tmp());
     fs::create_dir(world.root.tmp()).unwrap();
     world.backdate(&Past { idle: 10, ..Past::default() });
     // Hooks look for a daemon now, with the lock's folder gone: they must find the one that runs.
@@ -179,7 +181,7 @@ fn f22_folders_that_are_made_again_are_watched_again_by_one_daemon() {
 fn f22_a_folder_taken_away_while_nobody_works_still_ends_in_a_nudge() {
     let world = Timed::new("build");
     let daemon = world.begin();
-    fs::remove_dir_all(world.root.tmp()).unwrap();
+    take_away(&world.root.tmp());
     eventually("the daemon is found again", || world.status()["daemon"]["pid"] == daemon.pid);
     world.backdate(&Past { idle: 10, ..Past::default() });
     world.quiet("active");
@@ -194,7 +196,7 @@ fn f22_a_folder_taken_away_while_nobody_works_still_ends_in_a_nudge() {
 fn f22_a_project_that_is_gone_is_left_and_one_that_comes_back_is_watched() {
     let world = World::new("build");
     let daemon = world.begin();
-    fs::remove_dir_all(world.root.kiln()).unwrap();
+    take_away(&world.root.kiln());
     gone(daemon);
     assert!(!world.root.kiln().exists(), "nothing is made again in a project that is gone");
     fs::create_dir(world.root.kiln()).unwrap();

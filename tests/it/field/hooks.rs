@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use watchdog::model::event::What;
 
 use super::{Timed, status};
-use crate::world::{Past, Ran, World, client, eventually, finish, gone, launch_with, listing};
+use crate::world::{Past, Ran, World, client, eventually, finish, gone, launch_with, listing, take_away};
 
 #[test]
 fn f01_a_bridge_without_a_pipeline_ends_at_once_without_a_word() {
@@ -25,7 +25,7 @@ fn f01_a_bridge_without_a_pipeline_ends_at_once_without_a_word() {
         launch_with(world.as_client("bridge", &world.client), payload.as_bytes()).end(),
         Ran::silence()
     );
-    fs::remove_dir_all(world.root.kiln()).unwrap();
+    take_away(&world.root.kiln());
     assert_eq!(
         launch_with(world.as_client("bridge", &world.client), payload.as_bytes()).end(),
         Ran::silence()
@@ -56,7 +56,7 @@ fn f01_a_waiting_bridge_leaves_with_its_pipeline() {
     let ends: [fn(&World); 3] = [
         |world| fs::remove_file(world.root.state()).unwrap(),
         |world| world.stage("complete"),
-        |world| fs::remove_dir_all(world.root.kiln()).unwrap(),
+        |world| take_away(&world.root.kiln()),
     ];
     for end in ends {
         let world = Timed::new("build");

@@ -7,7 +7,7 @@ use serde_json::json;
 use watchdog::store::lock;
 
 use super::Timed;
-use crate::world::{World, eventually, gone, signal};
+use crate::world::{World, eventually, gone, signal, take_away};
 
 #[test]
 fn f21_a_fault_that_lasts_is_a_line_and_not_one_for_each_look() {
@@ -38,7 +38,7 @@ fn f21_a_log_that_is_moved_or_taken_away_is_begun_anew_and_the_watching_goes_on(
     eventually("a new log is begun", || world.log().contains("nudged"));
     assert_eq!(fs::metadata(&moved).unwrap().len(), size);
 
-    fs::remove_dir_all(world.root.own()).unwrap();
+    take_away(&world.root.own());
     eventually("it watches again", || lock::is_held(&world.root.daemon_lock()));
     world.pass(660);
     eventually("the next nudge comes", || world.pending().is_some_and(|nudge| nudge["nudge_n"] == 2));

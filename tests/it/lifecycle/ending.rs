@@ -7,7 +7,7 @@ use serde_json::json;
 
 use watchdog::model::event::What;
 
-use crate::world::{Past, QUICK, World, eventually, gone, signal};
+use crate::world::{Past, QUICK, World, eventually, gone, signal, take_away};
 
 /// What a daemon that ended in order leaves: no mark of itself, and a last word in the journal.
 #[track_caller]
@@ -57,7 +57,7 @@ fn a_complete_pipeline_ends_it() {
 fn a_project_that_is_removed_ends_it() {
     let world = World::with("build", QUICK);
     let daemon = world.begin();
-    fs::remove_dir_all(world.path()).unwrap();
+    take_away(world.path());
     gone(daemon);
     assert!(!world.path().exists(), "and nothing is made anew where it was");
 }
@@ -66,7 +66,7 @@ fn a_project_that_is_removed_ends_it() {
 fn a_state_folder_that_is_removed_ends_it_and_is_not_made_again() {
     let world = World::with("build", QUICK);
     let daemon = world.begin();
-    fs::remove_dir_all(world.root.kiln()).unwrap();
+    take_away(&world.root.kiln());
     gone(daemon);
     assert!(!world.root.kiln().exists());
 }

@@ -10,15 +10,15 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use watchdog::daemon::pipeline::{Effect, Pipeline};
 use watchdog::daemon::run::{Order, World, run};
-use watchdog::daemon::sight::Sight;
 use watchdog::daemon::watch::Hint;
 use watchdog::model::activity::Activity;
-use watchdog::model::event::{Event, VERSION, What};
+use watchdog::model::event::{Event, What};
 use watchdog::model::ledger::Ledger;
 use watchdog::model::moment::{Millis, Moment, millis};
+use watchdog::model::pipeline::{Effect, Pipeline};
 use watchdog::model::policy::Policy;
+use watchdog::model::sight::Sight;
 
 /// When the machine's story begins, by its wall clock. Not at a whole second: stamps lose a part.
 const BEGIN: Millis = 1_800_000_000_000 + PART;
@@ -237,7 +237,7 @@ impl Inner {
     fn hook(&mut self, agent: &str, what: What) {
         let now = self.now();
         let (session, agent) = (SESSION.to_owned(), agent.to_owned());
-        let event = Event { v: VERSION, at: now.wall, session, name: agent.clone(), agent, what };
+        let event = Event { session, name: agent.clone(), agent, ..Event::of_root(now.wall, what) };
         self.project.ledger.apply(&event);
         if !event.is_work() {
             return;
@@ -280,7 +280,7 @@ impl Inner {
             Effect::TellPerson(held) => {
                 let (session, agent) = (held.session.clone(), held.agent.clone());
                 let what = What::PersonTold;
-                let event = Event { v: VERSION, at: now.wall, session, agent, name: String::new(), what };
+                let event = Event { session, agent, ..Event::of_root(now.wall, what) };
                 self.project.ledger.apply(&event);
                 self.note(format!("told: {} waits for {}", held.who, held.what));
             }
@@ -303,7 +303,8 @@ impl Inner {
                 }
                 self.note("sessions lost");
             }
-            Effect::Note(what) => {
+            Effect::Note(note) => self.note(format!("note: {}", note.diagnosis.cause.word())),
+            Effect::Journal(what) => {
                 if let What::WouldAct { verdict, n } = &what {
                     self.note(format!("would {verdict} {n}"));
                 }

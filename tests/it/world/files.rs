@@ -7,6 +7,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+/// Removes a folder in which others may be writing: it is gone at once, and nothing new can come into it meanwhile.
+#[track_caller]
+pub(crate) fn take_away(folder: &Path) {
+    let aside = folder.with_extension("taken-away");
+    fs::rename(folder, &aside).and_then(|()| fs::remove_dir_all(&aside)).expect("a folder is removed");
+}
+
 /// Replaces a file as its writers do: readers see the old or the new.
 pub(crate) fn put(path: &Path, bytes: &[u8]) {
     let temp = path.with_extension(format!("put-{}", std::process::id()));

@@ -21,7 +21,7 @@ use watchdog::store::root::Root;
 use watchdog::system::clock;
 use watchdog::system::process::{Identity, start_time};
 
-pub(crate) use files::{listing, names, put, read_json};
+pub(crate) use files::{listing, names, put, read_json, take_away};
 pub(crate) use process::{
     Ran, Running, bridge, client, feed, finish, gone, launch, launch_with, prepare, signal,
 };
@@ -157,6 +157,15 @@ impl World {
         self.daemon()
     }
 
+    /// Begins the project's session and waits until its daemon has come to an end by itself, however fast that is.
+    #[track_caller]
+    pub(crate) fn run_to_the_end(&self) {
+        let began = self.hook(&self.event("SessionStart", &json!({"source": "startup"})));
+        assert_eq!(began.code, 0, "{began:?}");
+        let ended = || self.count(|what| matches!(what, What::DaemonStop { .. })) == 1;
+        eventually("the daemon ends by itself", || ended() && self.daemons().is_empty());
+    }
+
     /// A payload of the project's session: the lead's, unless `more` names an agent.
     pub(crate) fn event(&self, name: &str, more: &Value) -> Value {
         let mut payload = json!({"session_id": SESSION, "cwd": self.path(), "hook_event_name": name});
@@ -167,7 +176,7 @@ impl World {
     }
 
     /// All processes that were started with this argument or below this folder: they can only be this world's.
-    fn processes(&self) -> Vec<(Identity, Vec<String>)> {
+    pub(crate) fn processes(&self) -> Vec<(Identity, Vec<String>)> {
         let own = self.scratch.path().to_string_lossy().into_owned();
         let real = self
             .scratch

@@ -1,16 +1,19 @@
 //! One root as the daemon follows it: what it remembers between two looks, and what follows from the next. Pure:
 //! looks and time come in, steps go out.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::activity::Activity;
+use super::event::What;
+use super::judge::{Held, Reason, Verdict, judge, person};
+use super::ledger::Ledger;
+use super::moment::{Moment, duration};
+use super::overdue::{self, Note};
+use super::policy::{Mode, Policy};
+use super::rule::{Times, has_recovered};
 use super::sight::Sight;
-use crate::model::event::What;
-use crate::model::judge::{Held, Reason, Verdict, judge, person};
-use crate::model::ledger::Ledger;
-use crate::model::moment::{Moment, duration};
-use crate::model::policy::{Mode, Policy};
-use crate::model::rule::{Times, has_recovered};
-use crate::model::stall::{Memory, effective_stamp};
+use super::stall::{Memory, effective_stamp};
 
 /// What a look calls for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,8 +42,10 @@ pub enum Effect {
     ClearFlag,
     /// Clients are gone without a word: end their sessions.
     EndSessions(Vec<String>),
+    /// Tell the lead of something that does not stop the whole pipeline.
+    Note(Note),
     /// Write down what happened.
-    Note(What),
+    Journal(What),
 }
 
 /// Why the daemon leaves a root.
@@ -114,6 +119,8 @@ pub struct Pipeline {
     nudged: Option<Duration>,
     told: Option<Held>,
     would: Option<(Verdict, i64)>,
+    /// Notes that were called for, so that one that could not be stored is not called for at every look.
+    noted: BTreeSet<(String, String)>,
 }
 
 /// The machine slept, or the wall clock was set, if it is off by more than this.
@@ -135,6 +142,7 @@ impl Pipeline {
             nudged: None,
             told: None,
             would: None,
+            noted: BTreeSet::new(),
         }
     }
 
@@ -169,6 +177,11 @@ impl Pipeline {
         self.had_sessions = false;
     }
 
+    /// Takes note of a sign of work that changes nothing else, so that its time is known.
+    pub fn glance(&mut self, activity: &Activity, ledger: &Ledger, now: Moment) {
+        self.memory.see(activity, ledger, now);
+    }
+
     /// Judges a look.
     pub fn step(&mut self, sight: &Sight, ledger: &Ledger, now: Moment) -> Step {
         self.settle(now);
@@ -182,6 +195,7 @@ impl Pipeline {
         note_stage(sight, ledger, &mut step);
         self.act_on_verdict(sight, now, &mut step);
         self.tell_person(sight, ledger, now, &mut step);
+        self.tell_lead(sight, ledger, now, &mut step);
         self.end_episode(sight, ledger, now, &mut step);
         self.watch_sessions(sight, now, &mut step);
         self.watch_pipeline(sight, &mut step);
@@ -243,7 +257,7 @@ impl Pipeline {
         let key =
             (step.verdict.clone_without_idle(), sight.activity.as_ref().map_or(0, |a| a.last_activity_ts));
         if self.would.as_ref() != Some(&key) {
-            step.effects.push(Effect::Note(What::WouldAct { verdict: word.to_owned(), n }));
+            step.effects.push(Effect::Journal(What::WouldAct { verdict: word.to_owned(), n }));
             self.would = Some(key);
         }
         self.note_nudge(now);
@@ -267,6 +281,24 @@ impl Pipeline {
         }
         self.told = Some(held.clone());
         step.effects.push(Effect::TellPerson(held));
+    }
+
+    /// The lead is told once of each answer that is overdue and of each livelock, even while others work.
+    fn tell_lead(&mut self, sight: &Sight, ledger: &Ledger, now: Moment, step: &mut Step) {
+        let facts = sight.facts(ledger, Times { idle: Duration::ZERO, since_nudge: None }, None);
+        if overdue::is_mute(&facts, &step.verdict, &self.policy, now) {
+            return;
+        }
+        let (notes, next) = overdue::notes(&facts, now.wall);
+        if let Some(next) = next {
+            step.nap = step.nap.min(duration(next - now.wall));
+        }
+        for note in notes {
+            if !self.noted.insert((note.diagnosis.session.clone(), format!("{} {}", note.key, note.since))) {
+                continue;
+            }
+            step.effects.push(Effect::Note(note));
+        }
     }
 
     fn end_episode(&self, sight: &Sight, ledger: &Ledger, now: Moment, step: &mut Step) {
@@ -338,7 +370,7 @@ impl Pipeline {
 fn note_stage(sight: &Sight, ledger: &Ledger, step: &mut Step) {
     let stage = sight.stage.clone().unwrap_or_default();
     if stage != ledger.stage && !sight.is_gone {
-        step.effects.push(Effect::Note(What::Stage { stage }));
+        step.effects.push(Effect::Journal(What::Stage { stage }));
     }
 }
 

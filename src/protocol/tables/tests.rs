@@ -1,0 +1,124 @@
+//! The built-in tables, and tables with mistakes.
+
+use super::{BUILT_IN, built_in, read};
+use crate::model::signals::{Known, Reply, Rules, Signal};
+
+fn rules() -> Rules {
+    Rules { tables: built_in(), ..Rules::default() }
+}
+
+fn agent(name: &str) -> Known<'_> {
+    Known { name, ..Known::default() }
+}
+
+fn found<'a>(rules: &'a Rules, head: &str, from: &str, to: &str) -> &'a Signal {
+    rules.find(head, false, agent(from), agent(to)).map(|(_, signal)| signal).unwrap()
+}
+
+#[test]
+fn the_built_in_tables_are_read_whole() {
+    for text in BUILT_IN {
+        read(text).unwrap();
+    }
+    let names: Vec<String> = built_in().into_iter().map(|table| table.name).collect();
+    assert_eq!(names, ["kiln", "subctl", "native"]);
+}
+
+#[test]
+fn every_signal_of_the_kiln_protocol_has_a_row() {
+    let rules = rules();
+    for head in [
+        "READY_BOOTSTRAP",
+        "READY",
+        "REQUEST_WORKERS",
+        "REQUEST_WORKERS_READY",
+        "CYCLE_WORKERS",
+        "WORKERS_SPAWNED",
+        "WORKERS_REJECTED",
+        "WORKER_READY",
+        "ONBOARDING_COMPLETE",
+        "BRAINSTORM_COMPLETE",
+        "RESEARCH_COMPLETE",
+        "ARCHITECTURE_COMPLETE",
+        "ITERATION_UPDATE",
+        "QA_REPORT_READY",
+        "RECONCILIATION_COMPLETE",
+        "QA_PASS",
+        "QA_FAIL",
+        "MILESTONE_COMPLETE",
+        "BUILD_COMPLETE",
+        "MILESTONE_TRANSITION",
+        "MILESTONE_DONE",
+        "FINAL_ARCHIVE_CHECK",
+        "ARCHIVE_READY",
+        "ARCHIVE_BLOCKED",
+        "VALIDATE_PASS",
+        "VALIDATE_FAILED",
+        "REPORT_COMPLETE",
+        "BLOCKED",
+        "REVIEW_REQUEST",
+        "APPROVED",
+        "ALREADY_APPROVED",
+        "REJECTED",
+        "IMPLEMENTATION_APPROVED",
+        "IMPLEMENTATION_BLOCKED",
+        "IMPLEMENTATION_REJECTED",
+        "ARCHIVE",
+    ] {
+        assert!(rules.tables[0].signals.iter().any(|signal| signal.head == head), "{head} has no row");
+    }
+}
+
+#[test]
+fn only_the_seam_obliges_a_persistent_mind_to_the_boss() {
+    let rules = rules();
+    assert_eq!(found(&rules, "ITERATION_UPDATE", "krs-one", "rakim").reply, Reply::Due);
+    assert_eq!(found(&rules, "MILESTONE_TRANSITION", "krs-one", "sentinel").reply, Reply::Due);
+    assert_eq!(found(&rules, "MILESTONE_TRANSITION", "krs-one", "thoth").reply, Reply::Never);
+    assert_eq!(found(&rules, "QUESTION", "krs-one", "rakim").reply, Reply::Never);
+    assert_eq!(found(&rules, "", "coder-1", "rakim").reply, Reply::Due);
+}
+
+#[test]
+fn a_shutdown_by_the_boss_is_no_assignment() {
+    let rules = rules();
+    assert_eq!(found(&rules, "shutdown_request", "krs-one", "coder-1").name, "shutdown_request");
+    assert_eq!(found(&rules, "ASSIGNMENT", "krs-one", "coder-1").name, "assignment");
+}
+
+#[test]
+fn names_that_a_signal_gave_a_role_play_that_one_alone() {
+    let table = &rules().tables[0];
+    let given = Known { name: "coder-9", given: "reviewer", ..Known::default() };
+    assert!(table.plays(given, "reviewer") && !table.plays(given, "builder"));
+    assert!(table.plays(Known { name: "athos", kind: "dial-a-coder", given: "" }, "builder"));
+}
+
+fn fault(text: &str) -> String {
+    read(text).unwrap_err().to_string()
+}
+
+#[test]
+fn a_table_with_a_mistake_is_refused_with_line_and_reason() {
+    assert_eq!(
+        fault("name = \"t\"\n[[signal]]\nhead = \"A\"\nreply = \"perhaps\"\n").split(':').next(),
+        Some("line 4")
+    );
+    assert_eq!(
+        fault("name = \"t\"\n[[signal]]\nhaed = \"A\"\nreply = \"none\"\n").split(':').next(),
+        Some("line 3")
+    );
+    assert_eq!(
+        fault("name = \"t\"\n\n[[signal]]\nhead = \"A\"\nto = [\"nobody\"]\nreply = \"none\"\n"),
+        "line 3: A: \"nobody\" is no role; there are lead"
+    );
+    assert_eq!(
+        fault("name = \"t\"\n[[signal]]\nhead = \"A\"\nreply = \"due\"\n"),
+        "line 2: A: answers are wanted where reply = \"due\", and nowhere else"
+    );
+    assert_eq!(
+        fault("name = \"t\"\n[[signal]]\nhead = \"A\"\nreply = \"none\"\nwithin = \"soon\"\n"),
+        "line 2: A: within = \"soon\" is no duration, such as \"60s\" or \"15m\""
+    );
+    assert!(fault("name = \"t\"\n[[signal]]\nhead = \"A\"\nreply = \"none\"\n[[signal]]\nhead = \"A\"\nreply = \"none\"\n").starts_with("line 5: \"A\" is there already"));
+}
