@@ -5,7 +5,6 @@
 //! `faults [SCENARIO…]` runs all scenarios or those that are named; `faults SCENARIO CALL:error=EIO:when=3` runs one
 //! fault and keeps its folder. Needs strace (77 = it is missing).
 #![allow(clippy::unwrap_used, clippy::similar_names, clippy::option_option)]
-#![allow(clippy::unwrap_used)]
 
 mod bench;
 mod matrix;
