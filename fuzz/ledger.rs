@@ -120,12 +120,15 @@ fn event(bytes: &mut Bytes<'_>, at: &mut i64) -> Event {
 /// A fold in one go equals a fold through the text and a snapshot at any place, stays small, and can be judged.
 pub fn ledger(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
-    let (cut, crowd) = (usize::from(bytes.one()), bytes.one() % 8 == 0);
+    let (cut, crowd) = (usize::from(bytes.one()), bytes.one() % 16 == 1);
     let mut at = bytes.number();
     let (mut whole, mut pieces) = (Ledger::default(), Ledger::default());
     let mut count = 0;
     while !bytes.0.is_empty() {
         let event = event(&mut bytes, &mut at);
+        let line = serde_json::to_vec(&event).expect("an event can be written");
+        let read = watchdog::store::journal::parse_line(&line);
+        assert_eq!(read.as_ref(), Some(&event), "a line does not read as it was written");
         for copy in 0..if crowd { 40 } else { 1 } {
             let mut event = event.clone();
             if copy > 0 {
@@ -133,9 +136,6 @@ pub fn ledger(bytes: &[u8]) {
                 event.agent.push_str(&format!("-{copy}"));
             }
             whole.apply(&event);
-            let line = serde_json::to_vec(&event).expect("an event can be written");
-            let read = watchdog::store::journal::parse_line(&line);
-            assert_eq!(read.as_ref(), Some(&event), "a line does not read as it was written");
             pieces.apply(&event);
         }
         if count == cut {

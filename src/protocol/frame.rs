@@ -129,6 +129,7 @@ impl Frame {
         let (digits, bytes) = bytes.split_at(self.hex.min(bytes.len()));
         self.kept.extend_from_slice(digits);
         self.hex -= digits.len();
+        self.string += digits.len();
         if !digits.is_empty() && self.hex == 0 {
             self.half = matches!(
                 self.kept[self.kept.len() - 4..],
@@ -143,7 +144,7 @@ impl Frame {
             most += 1;
         }
         self.kept.extend_from_slice(&bytes[..most]);
-        self.string += digits.len() + most;
+        self.string += most;
         self.half &= most == 0;
         if most < bytes.len() {
             self.inside = Inside::Tail;

@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use crate::model::moment::Millis;
 
+/// The year 5138, where numbers stop to mean seconds. A date beyond it could not be written so that it reads the same.
+const END: Millis = 100_000_000_000_000;
+
 /// Reads a stamp of unix time. What has no clear meaning (negative, not finite, beyond all units) is none; zero is
 /// zero, which the protocol means as "never".
 pub fn read(value: &Value) -> Option<Millis> {
@@ -19,7 +22,8 @@ pub fn read(value: &Value) -> Option<Millis> {
     }
 }
 
-/// Reads ISO 8601, with or without a zone; without one it is UTC. What lies before 1970 has no meaning.
+/// Reads ISO 8601, with or without a zone; without one it is UTC. What lies before 1970 or beyond the year 5138 has no
+/// meaning.
 pub fn iso(text: &str) -> Option<Millis> {
     let text = text.trim();
     let zoned = DateTime::parse_from_rfc3339(text)
@@ -31,7 +35,7 @@ pub fn iso(text: &str) -> Option<Millis> {
             .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
             .map(|time| time.and_utc().timestamp_millis())
     };
-    zoned.ok().or_else(bare).filter(|millis| *millis >= 0)
+    zoned.ok().or_else(bare).filter(|millis| (0..END).contains(millis))
 }
 
 /// Takes a number at the unit that puts it into this age: seconds up to the year 5138, then milli-, micro- and
@@ -47,9 +51,9 @@ fn by_size(number: f64) -> Option<Millis> {
         n if n < 1e20 => n / 1e9,
         _ => return None,
     };
-    let millis = (seconds * 1000.0).round();
+    let millis = (seconds * 1000.0).round() as Millis;
     // u64::MAX and its like are fillers, not nanoseconds.
-    (number < 1e19).then_some(millis as Millis)
+    (number < 1e19 && millis < END).then_some(millis)
 }
 
 #[cfg(test)]

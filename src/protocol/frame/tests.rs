@@ -136,6 +136,13 @@ fn the_cut_leaves_characters_and_escapes_whole() {
     }
 }
 
+#[test]
+fn the_digits_of_an_escape_count_however_they_come() {
+    let text = format!("\"\\u00e9{}\"", "x".repeat(2 * KEEP));
+    let kept = format!("\"\\u00e9{}\"", "x".repeat(KEEP - 6));
+    check(&text, true, &kept);
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
