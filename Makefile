@@ -6,7 +6,7 @@ TARGET := x86_64-unknown-linux-gnu
 RELEASE := target/$(TARGET)/release/watchdog
 DEBUG := target/$(TARGET)/debug/watchdog
 
-.PHONY: help build demo test lint check e2e test-system bench fuzz soak install uninstall clean
+.PHONY: help build demo test lint check e2e test-system faults bench fuzz soak install uninstall clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -29,6 +29,9 @@ check: lint test ## Lint and test
 
 test-system: ## Run the tests that need strace, systemd, a full disk (root)
 	tests/system/run
+
+faults: ## Fail every file-system call of every command once (strace; ten minutes and more)
+	tests/faults/run
 
 e2e: ## Drive a real client offline (installs it from npm into a cache; 77 = it could not be installed)
 	tests/e2e/run
