@@ -115,12 +115,13 @@ impl Root {
         self.in_own("sessions")
     }
 
-    /// Makes the folders that we write in, and refuses them if they are not ours to trust.
+    /// Makes the folders that we write in, and refuses them if they are not ours to trust. `.kiln` itself is never
+    /// made: a project that somebody removes at this moment must not come back.
     ///
     /// # Errors
     /// One cannot be made, is a symlink, or belongs to another user.
     pub fn prepare(&self) -> Result<(), FileError> {
-        own_folder(&self.kiln(), 0o755)?;
+        check_folder(&self.kiln())?;
         own_folder(&self.tmp(), 0o755)?;
         own_folder(&self.own(), 0o700)?;
         own_folder(&self.sessions(), 0o700)

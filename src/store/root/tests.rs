@@ -161,3 +161,12 @@ fn a_root_is_shown_on_one_line_whatever_its_name() {
     let shown = Root::at(&odd).unwrap().display();
     assert!(shown.ends_with("/it's a\\nproject \\u{1b}[31m"), "{shown}");
 }
+
+#[test]
+fn a_project_that_was_removed_is_not_made_again() {
+    let world = World::new();
+    let root = Root::at(&world.at("project")).unwrap();
+    fs::remove_dir(root.kiln()).unwrap();
+    assert!(chain(&root.prepare().unwrap_err()).starts_with("cannot make "));
+    assert!(!root.kiln().exists());
+}
