@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
@@ -130,7 +131,10 @@ pub(crate) fn bridge(world: &World, client: &Running, session: &str) -> Running 
     let running = launch_with(world.as_client("bridge", client), payload.to_string().as_bytes());
     let generation = world.root.in_own("bridges").join(session);
     let number = format!("{}.{}", running.pid(), running.identity().start_time);
-    eventually("the bridge waits", || fs::read_to_string(&generation).is_ok_and(|found| found == number));
+    let holds = |path: &Path, text: &str| fs::read_to_string(path).is_ok_and(|found| found == text);
+    let pid_file = world.root.in_tmp("async-rewake-watchdog.pid");
+    let pid = format!("{}\n", running.pid());
+    eventually("the bridge waits", || holds(&generation, &number) && holds(&pid_file, &pid));
     running
 }
 
