@@ -23,15 +23,16 @@ fn f16_a_pid_that_came_to_mean_another_roots_daemon_is_neither_trusted_nor_harme
         pid=$(cat .kiln/tmp/watchdog.pid)
         kill -9 "$pid"
         while [ -e "/proc/$pid" ] && ! grep -q '^State:.Z' "/proc/$pid/status"; do sleep 0.05; done
-        # Only a number that nobody holds can be given again.
-        for try in 1 2 3 4 5 6 7 8 9 10; do
+        # Only a number that nobody holds can be given again: bash, which is process 1 here, collects the dead one.
+        for try in $(seq 100); do
             echo $((pid - 1)) >/proc/sys/kernel/ns_last_pid
             "$watchdog" run --root "$theirs" >/dev/null 2>&1 &
             stranger=$!
             [ "$stranger" = "$pid" ] && break
             kill "$stranger"; wait "$stranger" || true
         done
-        echo "forced $([ "$stranger" = "$pid" ] && echo yes || echo no)"
+        [ "$stranger" = "$pid" ] || { echo "forced no: $stranger"; exit 1; }
+        echo "forced yes"
         until grep -q "\"pid\":$stranger" "$theirs/.kiln/tmp/watchdog/daemon.json" 2>/dev/null; do sleep 0.05; done
         echo "status $("$watchdog" status --json | sed 's/.*"daemon":{"state":"\([a-z]*\)".*/\1/')"
         "$watchdog" start
@@ -42,7 +43,7 @@ fn f16_a_pid_that_came_to_mean_another_roots_daemon_is_neither_trusted_nor_harme
         kill "$stranger"
     "#;
     let mut command = Command::new("unshare");
-    command.args(["--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", script]);
+    command.args(["--pid", "--fork", "--mount-proc", "--kill-child", "bash", "-c", script]);
     command
         .env("ours", world.path())
         .env("theirs", other.path())

@@ -27,7 +27,7 @@ pub(crate) use process::{
 };
 
 /// How long a condition may take. Generous: the tests share two slow cores with others.
-pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The session that the payloads of [`World::event`] belong to.

@@ -4,14 +4,16 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use watchdog::system::process::{Identity, start_time};
 
-use super::{World, eventually};
+use super::{LIMIT, World, eventually};
 
 /// What a process that ended has left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,17 +141,25 @@ pub(crate) fn bridge(world: &World, client: &Running, session: &str) -> Running 
 }
 
 /// Runs a command to its end, and to the end of its output: a daemon that kept a pipe would show.
+#[track_caller]
 pub(crate) fn finish(command: Command, input: &[u8]) -> Ran {
+    const PATIENCE: Duration = LIMIT.saturating_mul(3);
+    let name = format!("{command:?}");
     let mut running = launch_with(command, input);
+    let mut out = running.0.stdout.take().expect("a pipe");
     let mut err = running.0.stderr.take().expect("a pipe");
-    let errors = thread::spawn(move || {
-        let mut text = String::new();
-        err.read_to_string(&mut text).map(|_| text)
+    let (done, ended) = mpsc::channel();
+    thread::spawn(move || {
+        let (mut ran, mut errors) = (Ran::silence(), String::new());
+        let reader = thread::spawn(move || err.read_to_string(&mut errors).map(|_| errors));
+        out.read_to_string(&mut ran.out).expect("text");
+        ran.err = reader.join().expect("a reader").expect("text");
+        done.send(ran)
     });
-    let mut out = String::new();
-    running.0.stdout.take().expect("a pipe").read_to_string(&mut out).expect("text");
-    let err = errors.join().expect("a reader").expect("text");
-    Ran { code: code(running.0.wait().expect("a child of ours")), out, err }
+    // What hangs is a failure of one test, not of all that wait for it.
+    let ran =
+        ended.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{name} did not end within {PATIENCE:?}"));
+    Ran { code: code(running.0.wait().expect("a child of ours")), ..ran }
 }
 
 fn code(status: std::process::ExitStatus) -> i32 {
