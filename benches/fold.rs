@@ -1,5 +1,6 @@
 //! How long the fold takes, and a look at what it gives: 10,000 agents and 100,000 events (the aim is a second), and the
 //! same events among ten agents beside it. Prints medians of five; `cargo bench --bench fold`.
+#![expect(clippy::disallowed_methods, reason = "a bench reads the clock")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ fn events(agents: usize) -> Vec<Event> {
         let mut push = |what: What| {
             at += 100;
             let mut event = Event::of_root(at, what);
-            event.session = "s1".to_owned();
+            "s1".clone_into(&mut event.session);
             event.agent = format!("a{own}");
             event.name = format!("worker-{own}");
             events.push(event);
@@ -81,7 +82,9 @@ fn main() {
         let mut ledger = Ledger::default();
         let fold = median(|| {
             ledger = Ledger::with(Arc::clone(&rules));
-            events.iter().for_each(|event| ledger.apply(event));
+            for event in &events {
+                ledger.apply(event);
+            }
         });
         let dead = BTreeSet::new();
         let facts = Facts {
