@@ -19,6 +19,7 @@ pub mod sessions;
 pub mod settings;
 pub mod signals;
 pub mod state_file;
+pub mod task_folder;
 pub mod team_file;
 pub mod transient;
 
