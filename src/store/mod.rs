@@ -17,6 +17,7 @@ pub mod recovery;
 pub mod root;
 pub mod sessions;
 pub mod settings;
+pub mod shape;
 pub mod signals;
 pub mod state_file;
 pub mod task_folder;
