@@ -161,11 +161,11 @@ impl Ledger {
             What::Posted(post) => self.tracks.post(event.at, post),
             What::TrackGone { track } => self.tracks.gone(track),
             What::Found(finding) => self.tracks.find(event.at, finding),
+            What::DaemonStart { .. } => self.tracks.begin(event.at),
+            What::DaemonStop { .. } => self.tracks.watch(event.at),
             What::Claimed { .. }
             | What::Withdrawn { .. }
             | What::WouldAct { .. }
-            | What::DaemonStart { .. }
-            | What::DaemonStop { .. }
             | What::Fault { .. }
             | What::Noted { .. }
             | What::Helped { .. }

@@ -22,3 +22,4 @@ pub mod worker_mark;
 pub mod worker_probe;
 pub mod worker_signal;
 pub mod worker_terminal;
+pub mod worker_track;
