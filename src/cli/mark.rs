@@ -29,6 +29,7 @@ both. What is demanded at the end can be overridden by inputs/worker-terminal-co
 Exit status: 0 it is written, 1 it is refused or failed and the signal is as it was, 64 a usage error.";
 
 /// Options of `mark`.
+#[expect(clippy::struct_excessive_bools, reason = "one for each option")]
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// start, the number of an item, complete, no-change or blocked; before it a task folder, or a checklist and its

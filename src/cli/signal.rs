@@ -1,6 +1,6 @@
 //! `signal probe`: whether a task folder's signal can be acted on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -8,9 +8,16 @@ use serde_json::json;
 use super::{USAGE, json_line};
 use crate::model::wording::{clock, plain};
 use crate::protocol::worker_mark::{self, ROLES, SIGNAL, Target};
-use crate::protocol::worker_probe::{self, Answer, Question};
+use crate::protocol::worker_probe::{self, Answer, Found, Question};
 use crate::protocol::worker_signal::{self, Signal};
+use crate::protocol::worker_track;
+use crate::store::journal;
+use crate::store::root::Root;
 use crate::store::task_folder::TaskFolder;
+use crate::system;
+
+/// Instead of a floor: whatever its age.
+const ANY: &str = "any";
 
 /// What `--help` says beyond the first line.
 pub(super) const PROBE_HELP: &str = "Say whether a task folder's signal can be acted on.\n\n\
@@ -39,10 +46,12 @@ struct ProbeArgs {
     /// The worker's role; one that has a file of its own (self-review, self-review-fix, ci-fix) is read from there
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
-    /// The context that the worker was started for
+    /// The context that the worker was started for (default: role and context of the worker at work, where a daemon
+    /// watches)
     #[arg(long, value_name = "ID")]
     context_id: Option<String>,
-    /// When monitoring of this attempt began, UTC ISO 8601; older signals are stale (default: you answer for it)
+    /// When monitoring of this attempt began, UTC ISO 8601; older signals are stale. "any": you answer for it
+    /// (default: what a daemon that watches knows, else "any")
     #[arg(long, value_name = "STAMP")]
     since: Option<String>,
     /// Print JSON
@@ -52,9 +61,10 @@ struct ProbeArgs {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let What::Probe(args) = &args.what;
-    let floor = args.since.as_deref().map(worker_signal::stamp);
+    let since = args.since.as_deref().filter(|since| *since != ANY);
+    let floor = since.map(worker_signal::stamp);
     if floor == Some(None) {
-        let found = plain(args.since.as_deref().unwrap_or_default(), 60);
+        let found = plain(since.unwrap_or_default(), 60);
         anstream::eprintln!(
             "watchdog: --since \"{found}\" is not a UTC ISO 8601 time such as 2026-06-25T10:05:00Z; see --help"
         );
@@ -63,11 +73,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let folder = TaskFolder::at(&args.folder);
     let target = target(&folder, args.role.as_deref());
     let found = folder.probe(&target);
-    let question = Question {
+    let mut question = Question {
         role: args.role.clone().unwrap_or_default(),
         context: args.context_id.clone().unwrap_or_default(),
         floor: floor.flatten(),
     };
+    if args.since.is_none()
+        && let (Found::Bytes(bytes), Ok(target)) = (&found, &target)
+    {
+        question = informed(question, &args.folder, &target.signal, bytes);
+    }
     let checklist = target.as_ref().map_or(worker_mark::TASK, |target| target.checklist.as_str());
     let contract = folder.contract(checklist);
     let answer = worker_probe::probe(&found, &question, &contract, |path| folder.shelf(path));
@@ -84,6 +99,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         );
     }
     Ok(ExitCode::from(answer.code.exit_status()))
+}
+
+/// What a daemon of the project knows, if there is one.
+fn informed(question: Question, folder: &Path, file: &str, bytes: &[u8]) -> Question {
+    let Some(root) = Root::above(folder) else { return question };
+    let place = folder.canonicalize().ok();
+    let name = place.as_ref().and_then(|place| place.strip_prefix(root.path()).ok()).and_then(Path::to_str);
+    let key = name.and_then(|name| worker_track::key(name, file));
+    match (key, worker_signal::read(bytes).signal, journal::fold(&root)) {
+        (Some(key), Some(signal), Ok(ledger)) => {
+            worker_track::informed(question, &ledger.tracks, &key, &signal, system::clock::now().wall)
+        }
+        _ => question,
+    }
 }
 
 /// The files of a role that has its own; for others those of the active checklist.

@@ -38,6 +38,7 @@ pub enum Command {
 }
 
 /// How an attempt ends.
+#[expect(clippy::struct_excessive_bools, reason = "one for each option")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     /// The way.
@@ -230,24 +231,26 @@ pub fn objection(command: &Command, before: &Map<String, Value>) -> Option<Strin
     })
 }
 
-/// Writes the next signal: who it is of stays, what it says is new.
+/// Writes the next signal: who it is of stays, what it says is new. What violates the schema is not carried on.
 pub fn signal(command: &Command, scene: Scene<'_>) -> Value {
     let Scene { before, item, .. } = scene;
     let now = stamp(scene.now);
-    let kept = |key: &str| before.get(key).filter(|value| !value.is_null()).cloned();
+    let text = |key: &str| before.get(key).filter(|value| value.is_string()).cloned();
+    let number =
+        |key: &str| before.get(key).filter(|value| value.as_u64().is_some_and(|number| number >= 1)).cloned();
     let mut next = Map::new();
     let mut put = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
             next.insert(key.to_owned(), value);
         }
     };
-    put("role", kept("role").or_else(|| role(scene.checklist).map(Value::from)));
-    put("contextId", kept("contextId"));
+    put("role", text("role").or_else(|| role(scene.checklist).map(Value::from)));
+    put("contextId", text("contextId"));
     let attempt =
-        if *command == Command::Start { Some(Value::from(scene.attempt)) } else { kept("attemptId") };
+        if *command == Command::Start { Some(Value::from(scene.attempt)) } else { text("attemptId") };
     put("attemptId", attempt);
     let label = item.map(|item| Value::from(item.label.as_str()));
-    let mut step = label.or_else(|| kept("step"));
+    let mut step = label.or_else(|| text("step"));
     match command {
         Command::Start => {
             put("status", Some(Status::Running.word().into()));
@@ -267,7 +270,7 @@ pub fn signal(command: &Command, scene: Scene<'_>) -> Value {
     }
     put("checklistTiming", Some(timing(scene, &now)));
     put("step", step);
-    put("prNumber", kept("prNumber"));
+    put("prNumber", number("prNumber"));
     put("timestamp", Some(now.into()));
     Value::Object(next)
 }
@@ -294,6 +297,7 @@ fn waivers(end: &End) -> Option<Value> {
 fn timing(scene: Scene<'_>, now: &str) -> Value {
     let before = scene.before.get("checklistTiming");
     let mut events = before.and_then(|timing| timing["events"].as_array()).cloned().unwrap_or_default();
+    events.retain(is_tick);
     let source = before.and_then(|timing| timing["source"].as_str()).unwrap_or(scene.checklist);
     if let Some(item) = scene.item {
         let is_known = events.iter().any(|event| event["stepNumber"].as_u64() == Some(item.number as u64));
@@ -302,6 +306,11 @@ fn timing(scene: Scene<'_>, now: &str) -> Value {
         }
     }
     json!({"schemaVersion": 1, "source": source, "events": events})
+}
+
+fn is_tick(event: &Value) -> bool {
+    let is_time = event["checkedAt"].as_str().is_some_and(|text| super::stamp::utc(text).is_some());
+    is_time && event["label"].is_string() && event["stepNumber"].as_u64().is_some_and(|number| number >= 1)
 }
 
 /// A stamp as signals carry it: `2026-06-25T10:05:00.000Z`. Parts of a second matter: a floor may lie in the same one.

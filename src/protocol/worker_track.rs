@@ -2,13 +2,22 @@
 //! (`worker-signal-protocol`, "Freshness rules").
 
 use super::worker_mark;
-use super::worker_signal::{Freshness, Outcome, Signal, Status};
+use super::worker_probe::Question;
+use super::worker_signal::{Disposition, Freshness, Outcome, Signal, Status};
 use crate::model::moment::Millis;
-use crate::model::track::{Kind, MOST_TEXT, Said, State, Track};
+use crate::model::track::{Kind, MOST_TEXT, Said, State, Track, Tracks};
 use crate::model::wording::{clock, one_line};
 
 /// Ends the name of every signal file.
 const SIGNAL: &str = "SIGNAL.json";
+
+/// Rules whose violation is noted, by the names that `docs/protocols/worker-signal-protocol.md` lists: a signal file that
+/// violates the schema; a terminal signal of an earlier attempt; one of another worker than the one at work.
+pub const INVALID: &str = "invalid-signal";
+/// See [`INVALID`].
+pub const STALE: &str = "stale-signal";
+/// See [`INVALID`].
+pub const MISMATCH: &str = "context-mismatch";
 
 /// Whether a signal is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +61,7 @@ pub fn said(key: &str, signal: &Signal) -> Said {
         step: signal.step.clone(),
         reason: signal.reason.clone(),
         outcome: signal.outcome.map(Outcome::word).unwrap_or_default().to_owned(),
-        disposition: signal.disposition.map(|disposition| disposition.word()).unwrap_or_default().to_owned(),
+        disposition: signal.disposition.map(Disposition::word).unwrap_or_default().to_owned(),
         stamp: signal.stamp.map(worker_mark::stamp).unwrap_or_default(),
         context: signal.context.clone(),
         attempt: signal.attempt.clone(),
@@ -69,8 +78,7 @@ pub fn judge(known: Option<&Track>, signal: &Signal, floor: Millis, now: Millis)
     if !signal.status.is_terminal() {
         return Verdict::Taken;
     }
-    if let Some(track) =
-        known.filter(|track| is_same_attempt(track, signal) && !track.said.state.is_terminal())
+    if let Some(track) = known.filter(|track| is_at_work(track, signal))
         && !signal.is_of(&track.said.role, &track.said.context)
     {
         let name = |role: &str, context: &str| {
@@ -104,9 +112,39 @@ fn floor_of(track: &Track) -> Millis {
     track.since.max(super::stamp::utc(&track.said.stamp).unwrap_or(0))
 }
 
-fn is_same_attempt(track: &Track, signal: &Signal) -> bool {
+/// Tells whether the worker of a track is at work, in the attempt that a signal is of.
+fn is_at_work(track: &Track, signal: &Signal) -> bool {
     let (known, found) = (&track.said.attempt, &signal.attempt);
-    known.is_empty() || found.is_empty() || *known == one_line(found, MOST_TEXT)
+    let is_same = known.is_empty() || found.is_empty() || *known == one_line(found, MOST_TEXT);
+    is_same && !track.said.state.is_terminal()
+}
+
+/// Fills in what was not asked from what a daemon that watches knows: who is at work, and the floor of the attempt.
+pub fn informed(question: Question, tracks: &Tracks, key: &str, signal: &Signal, now: Millis) -> Question {
+    let mut question = question;
+    let known = tracks.get(key);
+    if let Some(track) = known.filter(|track| is_at_work(track, signal))
+        && question.role.is_empty()
+        && question.context.is_empty()
+    {
+        question.role.clone_from(&track.said.role);
+        question.context.clone_from(&track.said.context);
+    }
+    let floor = match known {
+        // It was taken.
+        Some(track) if track.said.state != State::Ended && track.said.stamp == said(key, signal).stamp => {
+            signal.stamp
+        }
+        Some(track) => Some(floor_of(track)),
+        // It was not, of a worker that was not known.
+        None => tracks
+            .findings
+            .iter()
+            .find(|found| found.finding.track == key && found.finding.rule == STALE)
+            .map(|found| found.at),
+    };
+    question.floor = question.floor.or(floor.filter(|floor| *floor <= now).map(second));
+    question
 }
 
 /// Stamps of other writers have whole seconds: what was written in the floor's own second is not before it.

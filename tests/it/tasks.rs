@@ -72,6 +72,13 @@ fn the_freshness_floor_outlives_a_restart_of_the_daemon() {
         findings(&world, "stale-signal") == [".task/fix/p-2/SIGNAL.json"]
     });
     assert_eq!(states(&world, "task:.task/fix/p-2"), [State::Running], "and is not taken");
+    // A probe knows what the daemon knows; the evidence of p-1 is not there.
+    let probe = |name: &str, more: &[&str]| {
+        let folder = format!(".task/fix/{name}");
+        world.run(&[&["signal", "probe", folder.as_str()], more].concat()).code
+    };
+    assert_eq!((probe("p-1", &[]), probe("p-2", &[]), probe("p-3", &[])), (18, 17, 0));
+    assert_eq!(probe("p-2", &["--since", "any"]), 18);
     // Another daemon, killed this time, repeats nothing and knows the same.
     let daemon = world.daemon();
     crate::world::signal(daemon, rustix::process::Signal::KILL);
@@ -112,7 +119,9 @@ fn two_thousand_workers_come_and_end_and_none_is_missed() {
             at_work.drain(..50).for_each(|path| signal(&path, "blocked", &ago(0)));
         }
     }
-    at_work.into_iter().for_each(|path| signal(&path, "blocked", &ago(0)));
+    for path in at_work {
+        signal(&path, "blocked", &ago(0));
+    }
     let ended = |state: State| {
         let ledger = journal::fold(&world.root).unwrap();
         ledger.tracks.all.values().filter(|track| track.said.state == state).count()

@@ -17,7 +17,7 @@ use crate::model::policy::Policy;
 use crate::model::track::{Finding, MOST_TEXT, Said, State, Track};
 use crate::model::wording::{one_line, plain};
 use crate::protocol::worker_signal::{self, Reading, Signal};
-use crate::protocol::worker_track::{self, Verdict};
+use crate::protocol::worker_track::{self, INVALID, MISMATCH, STALE, Verdict};
 use crate::store::file::{chain, read_own};
 use crate::store::shape;
 use crate::store::task_folder::MOST_JSON;
@@ -33,11 +33,6 @@ const MOST_FAULTS: usize = 8;
 const YOUNG: Millis = 2000;
 /// A worker that had said nothing for so long when watching began is over, whatever its signal says.
 const ABANDONED: Millis = 24 * 3_600_000;
-
-/// Rules whose violation is noted, by the names that `docs/protocols/worker-signal-protocol.md` lists.
-const INVALID: &str = "invalid-signal";
-const STALE: &str = "stale-signal";
-const MISMATCH: &str = "context-mismatch";
 
 /// The task folders of one root.
 #[derive(Debug, Default)]
@@ -191,8 +186,8 @@ impl Folder {
         let since = self.since;
         self.files.retain(|name_of_file, file| {
             let Some(key) = worker_track::key(name, name_of_file) else { return false };
-            let place = format!("{name}/{name_of_file}");
-            file.look(&Place { key, place, since }, view, news)
+            let whole = format!("{name}/{name_of_file}");
+            file.look(&Place { key, file: whole, since }, view, news)
         });
     }
 }
@@ -212,7 +207,7 @@ struct Place {
     /// The track's key.
     key: String,
     /// The file, relative to the root.
-    place: String,
+    file: String,
     /// When monitoring of its folder began.
     since: Millis,
 }
@@ -220,7 +215,7 @@ struct Place {
 impl File {
     /// Looks. Returns false if the file is gone for good.
     fn look(&mut self, place: &Place, view: &View<'_>, news: &mut News) -> bool {
-        let path = view.root.path().join(&place.place);
+        let path = view.root.path().join(&place.file);
         let meta = match fs::symlink_metadata(&path) {
             Ok(meta) => meta,
             Err(error) => return self.miss(&error),
@@ -273,13 +268,13 @@ fn take(signal: &Signal, changed: Millis, place: &Place, view: &View<'_>, news: 
     let is_old = known.is_none() && changed < place.since;
     let over = Said { state: State::Ended, ..said.clone() };
     let mut find = |rule: &str, fact: &str| {
-        news.find(rule, &place.place, &place.key, fact, &signal.role, view);
+        news.find(rule, &place.file, &place.key, fact, &signal.role, view);
         false
     };
     match worker_track::judge(known, signal, place.since, now) {
         Verdict::Mismatch(fact) => find(MISMATCH, &fact),
         Verdict::Stale(_)
-            if is_old && !tracks.is_found(&place.key, STALE, &one_line(&place.place, MOST_TEXT)) =>
+            if is_old && !tracks.is_found(&place.key, STALE, &one_line(&place.file, MOST_TEXT)) =>
         {
             if changed > tracks.forgotten {
                 news.say(over, view);
@@ -300,8 +295,8 @@ fn tell_faults(reading: &Reading, place: &Place, view: &View<'_>, news: &mut New
     let role = reading.signal.as_ref().map_or("", |signal| &signal.role);
     for fault in reading.faults.iter().take(MOST_FAULTS) {
         let at = match fault.field.as_str() {
-            "" => place.place.clone(),
-            field => format!("{}:{field}", place.place),
+            "" => place.file.clone(),
+            field => format!("{}:{field}", place.file),
         };
         news.find(INVALID, &at, &place.key, &fault.to_string(), role, view);
     }

@@ -223,6 +223,20 @@ fn who_the_signal_is_of_is_carried_through() {
 }
 
 #[test]
+fn what_violates_the_schema_is_not_carried_on() {
+    let tick = json!({"stepNumber": 1, "label": "a", "checkedAt": "2026-06-25T10:05:00Z"});
+    let before = json!({
+        "role": 7, "contextId": ["c"], "attemptId": null, "prNumber": "12", "step": {}, "checklistTiming": {
+            "source": 1, "events": [tick, 5, {"stepNumber": 0, "label": "a", "checkedAt": "2026-06-25T10:05:00Z"},
+                {"stepNumber": 2, "label": "b", "checkedAt": "yesterday"}],
+        },
+    });
+    let next = written(&Command::Start, "TASK.md", &before, None, None);
+    assert_eq!(next["checklistTiming"], json!({"schemaVersion": 1, "source": "TASK.md", "events": [tick]}));
+    assert_eq!((next.get("role"), next.get("contextId"), next.get("prNumber")), (None, None, None));
+}
+
+#[test]
 fn every_ending_says_what_the_matrix_wants() {
     let reason = || "why".to_owned();
     for (end, report, status, outcome, disposition) in [

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::model::track::{Finding, Found};
 use crate::protocol::worker_signal;
 
 /// 2026-06-25T10:00:00Z
@@ -144,4 +145,40 @@ fn only_the_worker_at_work_can_end() {
     // One that has ended is not at work: the next one in the folder may be another.
     let ended = track(&of("complete", "", "", "c-1"), TEN);
     assert_eq!(judge(Some(&ended), &signal(&of("complete", "", "", "c-2")), 0, TEN), Verdict::Taken);
+}
+
+#[test]
+fn a_probe_is_informed_by_what_a_daemon_knows() {
+    let value = |status: &str, context: &str, stamp| json!({"status": status, "contextId": context, "timestamp": at(stamp)});
+    let tracks = |value: &Value, since| {
+        let all = [("task:x".to_owned(), track(value, since))].into();
+        Tracks { all, ..Tracks::default() }
+    };
+    let ask = |tracks: &Tracks, found: &Value, asked: Question| {
+        informed(asked, tracks, "task:x", &signal(found), TEN + HOUR)
+    };
+    let none = Question::default;
+    let end = value("complete", "c-2", TEN + 5_500);
+    // Nobody watches, or it was not seen yet.
+    assert_eq!(ask(&Tracks::default(), &end, none()), none());
+    // One is at work.
+    let at_work = tracks(&value("running", "c-1", TEN), TEN + 500);
+    let wanted = Question { context: "c-1".to_owned(), floor: Some(TEN), ..none() };
+    assert_eq!(ask(&at_work, &end, none()), wanted);
+    let asked = Question { role: "worker".to_owned(), floor: Some(7), ..none() };
+    assert_eq!(ask(&at_work, &end, asked.clone()), asked, "what was asked stays");
+    // Its end was taken when it was first seen, a little later than it was written.
+    let taken = tracks(&end, TEN + 9_000);
+    assert_eq!(ask(&taken, &end, none()), Question { floor: Some(TEN + 5_000), ..none() });
+    // It was over before it was watched.
+    let mut over = tracks(&end, TEN + 9_000);
+    over.all.get_mut("task:x").unwrap().said.state = State::Ended;
+    assert_eq!(ask(&over, &end, none()), Question { floor: Some(TEN + 9_000), ..none() });
+    // It came with the signal of an earlier dispatch.
+    let finding = Finding { track: "task:x".to_owned(), rule: STALE.to_owned(), ..Finding::default() };
+    let told = Tracks { findings: vec![Found { at: TEN + 7_777, finding }], ..Tracks::default() };
+    assert_eq!(ask(&told, &end, none()), Question { floor: Some(TEN + 7_000), ..none() });
+    // A clock that was set back.
+    let ahead = tracks(&value("running", "", TEN), TEN + 2 * HOUR);
+    assert_eq!(ask(&ahead, &end, none()), none());
 }

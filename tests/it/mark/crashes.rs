@@ -8,7 +8,8 @@ use crate::world::{eventually, read_json};
 #[test]
 fn marks_at_the_same_time_lose_nothing() {
     let task = Task::new("fix").with_evidence();
-    let items: String = (1..=16).map(|number| format!("- [ ] item {number}\n")).collect();
+    let items: Vec<String> = (1..=16).map(|number| format!("- [ ] item {number}\n")).collect();
+    let items = items.concat();
     task.put("TASK.md", &items);
     task.marked(&["start"]);
     let attempt = task.signal()["attemptId"].clone();
@@ -43,8 +44,16 @@ fn a_step_that_comes_late_does_not_take_an_end_back() {
 #[test]
 fn readers_see_whole_files_whatever_is_killed_and_the_next_command_makes_it_good() {
     let task = Task::new("fix").with_evidence();
-    let items: String =
-        (1..=3).map(|number| format!("- [ ] item {number} {}\n", "x".repeat(20_000))).collect();
+    let items: Vec<String> = (1..=3)
+        .map(|number| {
+            format!(
+                "- [ ] item {number} {}
+",
+                "x".repeat(20_000)
+            )
+        })
+        .collect();
+    let items = items.concat();
     task.put("TASK.md", &items);
     task.marked(&["start"]);
     for round in 0..60 {
