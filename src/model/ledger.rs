@@ -173,11 +173,14 @@ impl Ledger {
             What::Found(finding) => self.tracks.find(event.at, finding),
             What::Noted { key, .. } => self.tracks.noted(event.at, key),
             What::Woke => self.woke = event.at,
-            What::DaemonStart { kilnless, .. } => self.kilnless = *kilnless,
+            What::DaemonStart { kilnless, .. } => {
+                self.kilnless = *kilnless;
+                self.tracks.begin(event.at);
+            }
+            What::DaemonStop { .. } => self.tracks.watch(event.at),
             What::Claimed { .. }
             | What::Withdrawn { .. }
             | What::WouldAct { .. }
-            | What::DaemonStop { .. }
             | What::Fault { .. }
             | What::Helped { .. }
             | What::Roster { .. }

@@ -234,6 +234,12 @@ pub struct Tracks {
     /// track that is terminal and whose files are no younger is no news.
     #[serde(default)]
     pub forgotten: Millis,
+    /// The latest time up to which files are known to have been watched, unix milliseconds; 0 = never.
+    #[serde(default)]
+    pub watched: Millis,
+    /// The same when the present daemon began: the floor of what it finds new, or its own beginning if it is the first.
+    #[serde(default)]
+    pub floor: Millis,
 }
 
 impl Tracks {
@@ -252,8 +258,20 @@ impl Tracks {
         self.all.get(&said.track).is_some_and(|track| track.said == *said)
     }
 
+    /// A daemon began to watch: it takes over from the one before it, and what happened between the two is news.
+    pub(super) fn begin(&mut self, at: Millis) {
+        self.floor = if self.watched == 0 { at } else { self.watched };
+        self.watch(at);
+    }
+
+    /// Files are watched up to now.
+    pub(super) fn watch(&mut self, at: Millis) {
+        self.watched = self.watched.max(at);
+    }
+
     /// Takes what a track says of itself. A new attempt begins anew.
     pub(super) fn say(&mut self, at: Millis, said: &Said) {
+        self.watch(at);
         if !self.all.contains_key(&said.track) {
             self.make_room(said.state.is_terminal());
         }

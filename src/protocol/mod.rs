@@ -2,6 +2,7 @@
 
 pub mod activity_json;
 pub mod api_error;
+pub mod checklist;
 pub mod client_settings;
 pub mod flag_json;
 pub mod frame;
@@ -17,3 +18,8 @@ pub mod tables;
 pub mod team_json;
 pub mod trace;
 pub mod translate;
+pub mod worker_mark;
+pub mod worker_probe;
+pub mod worker_signal;
+pub mod worker_terminal;
+pub mod worker_track;

@@ -20,6 +20,7 @@ pub mod settings;
 pub mod shape;
 pub mod signals;
 pub mod state_file;
+pub mod task_folder;
 pub mod team_file;
 pub mod transient;
 

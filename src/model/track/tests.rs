@@ -132,3 +132,16 @@ fn the_journal_says_it_in_plain_words() {
         assert_eq!(serde_json::to_string(&event).unwrap(), *line);
     }
 }
+
+#[test]
+fn a_daemon_takes_over_where_the_one_before_it_stopped_to_watch() {
+    let start = || What::DaemonStart { pid: 7, version: "1".to_owned(), kilnless: false };
+    let stop = || What::DaemonStop { reason: "a signal".to_owned() };
+    let floor = |events: Vec<What>| folded(events).tracks.floor;
+    assert_eq!(floor(vec![What::TurnEnd, What::TurnEnd]), 0);
+    assert_eq!(floor(vec![What::TurnEnd, start()]), 2000, "the first begins with itself");
+    assert_eq!(floor(vec![start(), stop(), What::TurnEnd, start()]), 2000);
+    let said = || track(said("task:x", State::Running, ""));
+    assert_eq!(floor(vec![start(), said(), What::TurnEnd, start()]), 2000, "one that was killed");
+    assert_eq!(floor(vec![start(), said(), What::TurnEnd]), 1000);
+}
