@@ -2,6 +2,7 @@
 
 pub mod activity_json;
 pub mod api_error;
+pub mod cache_index;
 pub mod client_settings;
 pub mod flag_json;
 pub mod frame;
@@ -13,7 +14,11 @@ pub mod reset_time;
 pub mod sketch;
 pub mod stamp;
 pub mod state_md;
+pub mod state_update;
 pub mod tables;
 pub mod team_json;
+pub mod team_meta;
+pub mod team_msg;
+pub mod team_rule;
 pub mod trace;
 pub mod translate;
