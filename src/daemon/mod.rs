@@ -8,4 +8,5 @@ mod rosters;
 pub mod run;
 pub mod serve;
 pub mod sight;
+pub mod sources;
 pub mod watch;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
 use super::moment::Millis;
+use super::track::{Finding, Posting, Said};
 use super::wait::is_background;
 
 /// The version that every line carries as `v`.
@@ -221,6 +222,17 @@ pub enum What {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         lead: String,
     },
+    /// What a track says of itself, if it is new.
+    Track(Box<Said>),
+    /// One line of a team's message log, without its text.
+    Posted(Box<Posting>),
+    /// A track's folder was removed.
+    TrackGone {
+        /// Its key.
+        track: String,
+    },
+    /// A violation of a protocol, told once.
+    Found(Box<Finding>),
     /// A daemon began to watch.
     DaemonStart {
         /// Its process.

@@ -10,6 +10,7 @@ use super::event::{Event, What};
 use super::graph::Graph;
 use super::moment::Millis;
 use super::signals::Rules;
+use super::track::Tracks;
 use super::wait::{ApiHold, Asked, OpenTool};
 
 mod agent;
@@ -48,6 +49,9 @@ pub struct Ledger {
     /// Who waits for whom.
     #[serde(default)]
     pub graph: Graph,
+    /// What is watched beside the pipeline, and what violates its protocol.
+    #[serde(default)]
+    pub tracks: Tracks,
 }
 
 /// One client session.
@@ -153,6 +157,10 @@ impl Ledger {
             What::Unpaused => self.paused_until = None,
             What::Stage { stage } => stage.clone_into(&mut self.stage),
             What::PersonTold => self.person_told(event),
+            What::Track(said) => self.tracks.say(event.at, said),
+            What::Posted(post) => self.tracks.post(event.at, post),
+            What::TrackGone { track } => self.tracks.gone(track),
+            What::Found(finding) => self.tracks.find(event.at, finding),
             What::Claimed { .. }
             | What::Withdrawn { .. }
             | What::WouldAct { .. }

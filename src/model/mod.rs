@@ -28,6 +28,7 @@ pub mod sight;
 pub mod signals;
 pub mod stall;
 pub mod team;
+pub mod track;
 pub mod traffic;
 pub mod wait;
 pub mod wording;

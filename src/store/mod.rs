@@ -23,4 +23,4 @@ pub mod team_file;
 pub mod transient;
 
 #[cfg(test)]
-mod scratch;
+pub(crate) mod scratch;
