@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::event::{Event, What};
 use super::graph::Graph;
 use super::moment::Millis;
+use super::reading::Readings;
 use super::signals::Rules;
 use super::track::Tracks;
 use super::wait::{ApiHold, Asked, OpenTool};
@@ -52,6 +53,9 @@ pub struct Ledger {
     /// What is watched beside the pipeline, and what violates its protocol.
     #[serde(default)]
     pub tracks: Tracks,
+    /// How far the files of team sessions were read.
+    #[serde(default)]
+    pub readings: Readings,
 }
 
 /// One client session.
@@ -159,7 +163,12 @@ impl Ledger {
             What::PersonTold => self.person_told(event),
             What::Track(said) => self.tracks.say(event.at, said),
             What::Posted(post) => self.tracks.post(event.at, post),
-            What::TrackGone { track } => self.tracks.gone(track),
+            What::TrackGone { track } => {
+                self.tracks.gone(track);
+                self.readings.gone(track);
+            }
+            What::Read(reading) => self.readings.read(event.at, reading),
+            What::Explored(exploration) => self.readings.explored(event.at, exploration),
             What::Found(finding) => self.tracks.find(event.at, finding),
             What::Claimed { .. }
             | What::Withdrawn { .. }

@@ -17,9 +17,12 @@ pub mod recovery;
 pub mod root;
 pub mod sessions;
 pub mod settings;
+pub mod settled;
 pub mod signals;
 pub mod state_file;
+pub mod tail;
 pub mod team_file;
+pub mod team_log;
 pub mod transient;
 
 #[cfg(test)]
