@@ -133,6 +133,11 @@ impl Post {
         self.beacon.verdict != "nudge" && self.beacon.verdict != "escalate"
     }
 
+    /// The folders of others whose changes call for a look.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        self.sources.folders()
+    }
+
     /// An event told of a change.
     pub fn hear(&mut self) {
         self.heard = true;

@@ -205,6 +205,7 @@ impl World for Daemon {
         let words = self.watch.words(place);
         let post = self.posts[place].as_mut()?;
         let look = post.look(&words);
+        self.watch.follow(place, &post.folders());
         for report in look.reports {
             let alerts = post.policy().alerts.clone();
             self.alerts.spawn(async move { crate::system::alert::send(&alerts, &report).await });

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::event::is_false;
 use super::moment::Millis;
 use super::wording::{one_line, plain};
 
@@ -159,6 +160,9 @@ pub struct Finding {
     pub who: String,
     /// What is wrong, one plain sentence without bodies or secrets.
     pub fact: String,
+    /// Whoever did it was told at once, by the answer of a hook: the lead is not told again.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub told: bool,
 }
 
 /// One track as it was last heard of.

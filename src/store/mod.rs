@@ -18,6 +18,7 @@ pub mod root;
 pub mod sessions;
 pub mod settings;
 pub mod settled;
+pub mod shape;
 pub mod signals;
 pub mod state_file;
 pub mod tail;

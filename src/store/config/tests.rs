@@ -69,6 +69,8 @@ fn other_value(name: &str) -> (&'static str, &'static str) {
         "daemon.mode" => ("\"observe\"", "observe"),
         "rule.exempt_phases"
         | "rule.interactive_phases"
+        | "tasks.folders"
+        | "team.sessions"
         | "agents.roster"
         | "agents.members"
         | "agents.polling_tools" => ("[\"one\", \"two\"]", "one, two"),
@@ -148,7 +150,7 @@ fn an_unknown_name_is_refused_with_its_place_and_the_nearest() {
     KILN/watchdog.toml:4: rule.idle_afer is no setting; did you mean rule.idle_after? "watchdog config" lists all
     KILN/of-the-user.toml:2: rules.idle_after is no setting; did you mean rule.idle_after? "watchdog config" lists all
     KILN/watchdog.toml:1: idle_after is no setting; did you mean rule.idle_after? "watchdog config" lists all
-    KILN/watchdog.toml:1: [quite] is no section; there are [rule], [quiet], [daemon], [bridge], [agents] and [[alert]]
+    KILN/watchdog.toml:1: [quite] is no section; there are [rule], [quiet], [daemon], [bridge], [tasks], [team], [agents] and [[alert]]
     KILN/watchdog.toml:1: quiet.tool_limit: a duration is wanted, above zero and at most a year, such as "5m" or "300s"
     KILN/watchdog.toml:1: rule is no list; write [rule] with one pair of brackets
     WATCHDOG_RULE_MAX_NUDGE: rule.max_nudge is no setting; did you mean rule.max_nudges? "watchdog config" lists all
