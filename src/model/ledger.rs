@@ -162,7 +162,10 @@ impl Ledger {
             What::Stage { stage } => stage.clone_into(&mut self.stage),
             What::PersonTold => self.person_told(event),
             What::Track(said) => self.tracks.say(event.at, said),
-            What::Posted(post) => self.tracks.post(event.at, post),
+            What::Posted(post) => {
+                self.tracks.post(event.at, post);
+                self.readings.post(event.at, post);
+            }
             What::TrackGone { track } => {
                 self.tracks.gone(track);
                 self.readings.gone(track);

@@ -2,13 +2,18 @@
 //! the one before it stopped, and knows what a file looked like that may only grow
 //! (`knowledge-transfer-protocols` §2, §5).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::moment::Millis;
 use super::sequence::Sequence;
+use super::track::Posting;
 
+/// The name under which a session's log is remembered.
+pub const LOG: &str = "messages.jsonl";
+/// The type of a message that reports a task.
+pub const STATE_UPDATE: &str = "state_update";
 /// Sessions whose files are remembered at most; more than are watched at a time.
 const MOST_TRACKS: usize = 128;
 /// Files of one session.
@@ -19,6 +24,8 @@ const MOST_ANGLES: usize = 512;
 pub const TAIL: usize = 16;
 /// Roles of one session that are remembered to have posted.
 const MOST_ROLES: usize = 64;
+/// Tasks of one session that are remembered to have been reported.
+const MOST_TASKS: usize = 2048;
 
 /// How far one file was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -46,12 +53,6 @@ pub struct Reading {
     /// The numbers of the messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ids: Option<Sequence>,
-    /// Roles that have posted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub posted: Vec<String>,
-    /// Tasks that were reported.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reported: Vec<String>,
 }
 
 /// An entry of a session's exploration cache as it was last seen.
@@ -77,6 +78,23 @@ pub struct Files {
     /// Its explorations: angle → who made it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub explored: BTreeMap<String, String>,
+    /// The roles that have posted, each with its last `state_update`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub posted: BTreeMap<String, Report>,
+    /// The tasks that were reported.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub reported: BTreeSet<String>,
+}
+
+/// The last `state_update` of a role; all zero if it sent none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Report {
+    /// When, by its own word, unix milliseconds; 0 = it does not say.
+    #[serde(default)]
+    pub sent: Millis,
+    /// The line of the log.
+    #[serde(default)]
+    pub line: u64,
 }
 
 /// What is remembered of all sessions of a root.
@@ -91,27 +109,6 @@ impl Reading {
         if self.tail.len() > TAIL {
             self.tail.remove(0);
         }
-    }
-
-    /// Takes a role that has posted.
-    pub fn note_role(&mut self, role: &str) {
-        remember(&mut self.posted, role, MOST_ROLES);
-    }
-
-    /// Takes a task that was reported.
-    pub fn note_task(&mut self, task: &str) {
-        remember(&mut self.reported, task, MOST_ROLES);
-    }
-}
-
-/// The latest few, each once.
-fn remember(list: &mut Vec<String>, word: &str, most: usize) {
-    if word.is_empty() || list.iter().any(|known| known == word) {
-        return;
-    }
-    list.push(word.to_owned());
-    if list.len() > most {
-        list.remove(0);
     }
 }
 
@@ -131,13 +128,32 @@ impl Readings {
         self.0.keys()
     }
 
-    /// Takes how far a file was read. A file without bytes and hash is gone.
+    /// Takes how far a file was read. A file without a hash is gone; a log without lines is another one.
     pub(super) fn read(&mut self, at: Millis, reading: &Reading) {
         let files = self.files(at, &reading.track);
+        if reading.file == LOG && reading.lines == 0 {
+            files.posted.clear();
+            files.reported.clear();
+        }
         if reading.hash.is_empty() {
             files.read.remove(&reading.file);
         } else if files.read.len() < MOST_FILES || files.read.contains_key(&reading.file) {
             files.read.insert(reading.file.clone(), reading.clone());
+        }
+    }
+
+    /// Takes a line of a log.
+    pub(super) fn post(&mut self, at: Millis, post: &Posting) {
+        let files = self.files(at, &post.track);
+        let is_update = post.kind == STATE_UPDATE;
+        if files.posted.len() < MOST_ROLES || files.posted.contains_key(&post.from) {
+            let report = files.posted.entry(post.from.clone()).or_default();
+            if is_update {
+                *report = Report { sent: post.sent, line: post.line };
+            }
+        }
+        if is_update && !post.task.is_empty() && files.reported.len() < MOST_TASKS {
+            files.reported.insert(post.task.clone());
         }
     }
 

@@ -16,6 +16,7 @@ pub mod stamp;
 pub mod state_md;
 pub mod state_update;
 pub mod tables;
+pub mod team_check;
 pub mod team_json;
 pub mod team_meta;
 pub mod team_msg;

@@ -7,6 +7,7 @@ use super::state_update::{self, Update};
 use super::team_rule::{Fault, Rule, shown};
 use crate::model::digest::digest;
 use crate::model::moment::Millis;
+use crate::model::reading::STATE_UPDATE;
 use crate::model::wording::plain;
 
 /// The longest name of a role or type that is taken over, in characters.
@@ -16,8 +17,6 @@ const LONGEST: usize = 80;
 pub const COORDINATOR: &str = "coordinator";
 /// Whom a message to every role is for.
 pub const ALL: &str = "all";
-/// The type whose payload is a report.
-const STATE_UPDATE: &str = "state_update";
 
 /// A message, without its summary and its data.
 #[derive(Debug, Clone, PartialEq)]

@@ -106,11 +106,7 @@ fn take(text: Line<'_>, line: u64, reading: &mut Reading, news: &mut News) {
 /// Takes a message into what is known of the log.
 fn note(message: &Message, reading: &mut Reading) -> Option<Fault> {
     reading.note_mark(&message.mark);
-    reading.note_role(&message.from);
     reading.last = reading.last.max(message.at.unwrap_or(0));
-    if message.update.as_ref().is_some_and(|update| update.is_done) {
-        reading.note_task(message.task());
-    }
     let ids = reading.ids.get_or_insert_default();
     let top = ids.top();
     match ids.note(message.number?) {
@@ -146,7 +142,6 @@ fn resume(file: &File, old: &Reading) -> std::io::Result<Reading> {
     if end == 0 {
         return Ok(new);
     }
-    (new.posted, new.reported) = (old.posted.clone(), old.reported.clone());
     let mut line = 0;
     let mut unused = News::default();
     lines(file, 0, end, &mut |text, until| {

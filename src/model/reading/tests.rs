@@ -14,6 +14,12 @@ fn reading(track: &str, file: &str, bytes: u64) -> Reading {
     }
 }
 
+fn posting(from: &str, task: &str, line: u64) -> Posting {
+    let text = ToOwned::to_owned;
+    let (track, kind) = (text("team:a"), text(if task.is_empty() { "progress" } else { STATE_UPDATE }));
+    Posting { track, line, from: text(from), kind, task: text(task), sent: 1000, ..Posting::default() }
+}
+
 fn exploration(angle: &str, by: &str) -> What {
     What::Explored(Exploration { track: "team:a".to_owned(), angle: angle.to_owned(), by: by.to_owned() })
 }
@@ -50,6 +56,21 @@ fn the_last_word_on_a_file_counts_and_goes_with_its_session() {
 }
 
 #[test]
+fn another_log_knows_nothing_of_the_one_before_it() {
+    let post = |from, task, line| What::Posted(Box::new(posting(from, task, line)));
+    let posts = vec![post("analyst", "RESEARCH-001", 1), post("planner", "", 2), post("analyst", "", 3)];
+    let ledger = folded(posts.clone());
+    let files = ledger.readings.of("team:a").expect("files");
+    assert_eq!(files.posted["analyst"], Report { sent: 1000, line: 1 });
+    assert_eq!(files.posted["planner"], Report::default());
+    assert!(files.reported.contains("RESEARCH-001"));
+    let anew = What::Read(Box::new(reading("team:a", LOG, 0)));
+    let ledger = folded(posts.into_iter().chain([anew]).collect());
+    let files = ledger.readings.of("team:a").expect("files");
+    assert!(files.posted.is_empty() && files.reported.is_empty());
+}
+
+#[test]
 fn what_is_remembered_is_bounded() {
     let mut readings = Readings::default();
     for n in 0..300 {
@@ -65,10 +86,10 @@ fn what_is_remembered_is_bounded() {
     let mut one = reading("team:a", "messages.jsonl", 1);
     for n in 0..1000 {
         one.note_mark(&n.to_string());
-        one.note_role(&(n % 200).to_string());
-        one.note_task("");
+        readings.post(n, &posting(&(n % 200).to_string(), &format!("IMPL-{n}"), n as u64));
     }
-    assert_eq!((one.tail.len(), one.posted.len(), one.reported.len()), (TAIL, MOST_ROLES, 0));
+    let files = readings.of("team:a").expect("files");
+    assert_eq!((one.tail.len(), files.posted.len(), files.reported.len()), (TAIL, MOST_ROLES, 1000));
     assert_eq!(one.tail.last().map(String::as_str), Some("999"));
 }
 
