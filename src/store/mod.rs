@@ -24,6 +24,7 @@ pub mod state_file;
 pub mod tail;
 pub mod team_file;
 pub mod team_log;
+pub mod team_session;
 pub mod transient;
 
 #[cfg(test)]
