@@ -34,6 +34,9 @@ pub struct Reading {
     pub track: String,
     /// The file, relative to the session's folder.
     pub file: String,
+    /// The session's folder, relative to the root; of the log alone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
     /// Bytes up to which it was read.
     pub bytes: u64,
     /// Hash of what comes before them: all of it of a file that may only grow, the last part of a log.

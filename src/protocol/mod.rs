@@ -21,5 +21,6 @@ pub mod team_json;
 pub mod team_meta;
 pub mod team_msg;
 pub mod team_rule;
+pub mod team_standing;
 pub mod trace;
 pub mod translate;

@@ -79,6 +79,19 @@ impl Seen {
     /// # Errors
     /// As [`read_own`].
     pub fn look(&mut self, path: &Path, most: u64, now: Millis) -> Result<Look, FileError> {
+        self.look_by(path, now, || read_own(path, most))
+    }
+
+    /// Looks, and reads in another way.
+    ///
+    /// # Errors
+    /// It is no file of ours, or as `read` says.
+    pub fn look_by(
+        &mut self,
+        path: &Path,
+        now: Millis,
+        read: impl FnOnce() -> Result<Option<Vec<u8>>, FileError>,
+    ) -> Result<Look, FileError> {
         let Some(file) = open_own(path)? else {
             (self.done, self.now) = (None, None);
             return Ok(Look::Missing);
@@ -88,7 +101,7 @@ impl Seen {
         if self.done == Some(stamp) {
             return Ok(Look::Same);
         }
-        let Some(bytes) = read_own(path, most)? else { return Ok(Look::Missing) };
+        let Some(bytes) = read()? else { return Ok(Look::Missing) };
         self.now = Some(stamp);
         Ok(Look::Changed { bytes, is_settled: self.settling.is_over(stamp, now) })
     }

@@ -137,8 +137,8 @@ fn resume(file: &File, old: &Reading) -> std::io::Result<Reading> {
         }
     })?;
     let end = if known > 0 { known } else { older };
-    let (track, name) = (old.track.clone(), old.file.clone());
-    let mut new = Reading { track, file: name, hash: of_bytes(b""), ..Reading::default() };
+    let (track, name, folder) = (old.track.clone(), old.file.clone(), old.folder.clone());
+    let mut new = Reading { track, file: name, folder, hash: of_bytes(b""), ..Reading::default() };
     if end == 0 {
         return Ok(new);
     }

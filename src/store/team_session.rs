@@ -71,14 +71,39 @@ fn with_older(pattern: &str) -> Vec<String> {
 
 fn session(root: &Root, folder: &str) -> Option<Session> {
     let id = folder.rsplit('/').next()?.to_owned();
-    let beside = folder.replace("/.team/", "/.team-msg/");
-    let places = [format!("{folder}/.msg"), folder.to_owned(), beside];
     let changed = |messages: &String| {
         let folder = root.path().join(messages);
         ["messages.jsonl", "meta.json"].iter().find_map(|name| modified(&folder.join(name)))
     };
-    let (messages, changed) = places.iter().find_map(|place| Some((place.clone(), changed(place)?)))?;
+    let (messages, changed) =
+        places_of(folder).iter().find_map(|place| Some((place.clone(), changed(place)?)))?;
     Some(Session { id, folder: folder.to_owned(), messages, changed })
+}
+
+/// The folders in which sessions appear, as far as they are there: what comes before the first `*` of each pattern.
+pub fn bases(root: &Root, patterns: &[String]) -> Vec<PathBuf> {
+    let base = |pattern: String| {
+        let literal: Vec<&str> = pattern.split('/').take_while(|part| !part.contains('*')).collect();
+        root.path().join(literal.join("/"))
+    };
+    let bases = patterns.iter().flat_map(|pattern| with_older(pattern)).map(base);
+    bases.filter(|folder| folder != root.path() && is_folder(folder)).collect()
+}
+
+/// Tells whether nothing is left of a session: no log and no record at any of its places. What cannot be looked at is
+/// not gone.
+pub fn is_gone(root: &Root, folder: &str) -> bool {
+    let is_absent = |path: PathBuf| {
+        let error = fs::symlink_metadata(path).err().map(|error| error.kind());
+        matches!(error, Some(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
+    };
+    places_of(folder).iter().all(|place| {
+        ["messages.jsonl", "meta.json"].iter().all(|name| is_absent(root.path().join(place).join(name)))
+    })
+}
+
+fn places_of(folder: &str) -> [String; 3] {
+    [format!("{folder}/.msg"), folder.to_owned(), folder.replace("/.team/", "/.team-msg/")]
 }
 
 /// When a file was last written, unix milliseconds. None = there is no such file.

@@ -111,3 +111,16 @@ fn wisdom_and_explorations_are_files_of_the_session_alone() {
     }
     assert_eq!(session.wisdom(&root).len(), MOST_WISDOM);
 }
+
+#[test]
+fn a_session_is_gone_when_its_log_and_its_record_are() {
+    let root = project();
+    let session = one(&root);
+    put(&root, ".workflow/.team/TLS-a/.msg/meta.json");
+    assert!(!is_gone(&root, &session.folder));
+    fs::remove_file(root.path().join(session.message_file("messages.jsonl"))).unwrap();
+    assert!(!is_gone(&root, &session.folder));
+    fs::remove_dir_all(root.path().join(&session.messages)).unwrap();
+    assert!(is_gone(&root, &session.folder));
+    assert_eq!(bases(&root, &patterns()), [root.path().join(".workflow/.team")]);
+}
