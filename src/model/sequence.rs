@@ -73,6 +73,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::Order::{Decreasing as Less, Duplicate as Twice, Next};
     use super::{MOST, Order, Sequence};
 
     #[test]
@@ -80,7 +81,6 @@ mod tests {
         let mut sequence = Sequence::default();
         let orders: Vec<Order> =
             [1, 2, 2, 5, 4, 4, 3, 6, 1].iter().map(|number| sequence.note(*number)).collect();
-        use Order::{Decreasing as Less, Duplicate as Twice, Next};
         assert_eq!(orders, [Next, Next, Twice, Next, Less, Twice, Less, Next, Twice]);
         assert_eq!(sequence.top(), 6);
     }

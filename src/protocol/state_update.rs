@@ -89,7 +89,7 @@ impl Update {
 pub fn read(data: &Sketch, from: &str) -> (Update, Vec<Fault>) {
     let has = |key: &&str| *data.get(key) != Sketch::Nothing;
     let mut faults = Vec::new();
-    if !OF_TASK.iter().any(|key| has(key)) && OF_PIPELINE.iter().any(|key| has(key)) {
+    if !OF_TASK.iter().any(has) && OF_PIPELINE.iter().any(has) {
         return (Update { is_of_pipeline: true, ..Update::default() }, faults);
     }
     let mut update = Update { task: task_id(data, &mut faults), ..Update::default() };

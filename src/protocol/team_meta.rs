@@ -60,9 +60,8 @@ pub struct Task {
 
 /// Reads `meta.json`. None = it is no JSON object, which a reader of a half-written file sees, too.
 pub fn read(bytes: &[u8]) -> (Option<Meta>, Vec<Fault>) {
-    let file = match sketch::read(bytes) {
-        Ok(file @ Sketch::Object(_)) => file,
-        _ => return (None, vec![Fault::new(Rule::MetaUnreadable, "meta.json is no JSON object")]),
+    let Ok(file @ Sketch::Object(_)) = sketch::read(bytes) else {
+        return (None, vec![Fault::new(Rule::MetaUnreadable, "meta.json is no JSON object")]);
     };
     let mut faults = Vec::new();
     let status = match file.get("status") {

@@ -48,14 +48,9 @@ impl Message {
 
 /// Reads one line. None = it is no JSON object, as what two writers without a lock leave of each other's lines.
 pub fn read(line: &[u8]) -> (Option<Message>, Vec<Fault>) {
-    let fields = match sketch::read(line) {
-        Ok(fields @ Sketch::Object(_)) => fields,
-        _ => {
-            return (
-                None,
-                vec![Fault::new(Rule::TornLine, "the line is no JSON object and was passed over")],
-            );
-        }
+    let Ok(fields @ Sketch::Object(_)) = sketch::read(line) else {
+        let fault = Fault::new(Rule::TornLine, "the line is no JSON object and was passed over");
+        return (None, vec![fault]);
     };
     let mut faults = Vec::new();
     let text = |name: &str, faults: &mut Vec<Fault>| word(&fields, name, faults);

@@ -21,7 +21,8 @@ fn good() -> Value {
     })
 }
 
-fn with(key: &str, value: Value) -> Value {
+fn with(key: &str, value: impl Into<Value>) -> Value {
+    let value = value.into();
     let mut data = good();
     if value.is_null() {
         data.as_object_mut().expect("an object").remove(key);
@@ -32,7 +33,8 @@ fn with(key: &str, value: Value) -> Value {
 }
 
 /// A supervisor's report that keeps every rule.
-fn checkpoint(more: Value) -> Value {
+fn checkpoint(more: impl Into<Value>) -> Value {
+    let more = more.into();
     let mut data = with("task_id", json!("CHECKPOINT-002"));
     data["files_modified"] = json!([]);
     data["supervision_verdict"] = json!("pass");

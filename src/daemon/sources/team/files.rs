@@ -63,7 +63,7 @@ impl Rest {
                         continue;
                     };
                     let fact = format!("{name} had {} bytes and is gone; it is append-only", known.bytes);
-                    tell(scene, &name, Fault::new(Rule::WisdomShrank, fact), report);
+                    tell(scene, &name, &Fault::new(Rule::WisdomShrank, fact), report);
                     let gone = Reading { bytes: 0, hash: String::new(), ..known.clone() };
                     report.news.push(What::Read(Box::new(gone)));
                 }
@@ -76,7 +76,7 @@ impl Rest {
                     }
                     seen.done();
                     if let Some(fault) = fault {
-                        tell(scene, &name, fault, report);
+                        tell(scene, &name, &fault, report);
                     }
                     let (track, hash) = (scene.track.to_owned(), of_bytes(&bytes));
                     let new =
@@ -110,7 +110,7 @@ impl Rest {
                 let entries = entries.as_deref();
                 for (line, fault) in faults {
                     let by = entries.into_iter().flatten().find(|entry| entry.line == line);
-                    tell_in_index(scene, line, by.map_or("", |entry| &entry.created_by), fault, report);
+                    tell_in_index(scene, line, by.map_or("", |entry| &entry.created_by), &fault, report);
                 }
                 if let Some(entries) = entries {
                     tell_explorations(scene, files, entries, report);
@@ -143,7 +143,7 @@ impl Rest {
             }
             let (file, mark) = (session.file(TASKS), format!("#{}", task.id));
             let at = At { track: scene.track, file: &file, mark: &mark, who: &task.role };
-            report.find(view, at, never_published(task));
+            report.find(view, at, &never_published(task));
         }
     }
 
@@ -164,7 +164,7 @@ fn tell_explorations(scene: &Scene<'_>, files: &Files, entries: &[Entry], report
     let (faults, news) = explored(&files.explored, entries);
     for (line, fault) in faults {
         let by = entries.iter().find(|entry| entry.line == line);
-        tell_in_index(scene, line, by.map_or("", |entry| &entry.created_by), fault, report);
+        tell_in_index(scene, line, by.map_or("", |entry| &entry.created_by), &fault, report);
     }
     for entry in entries.iter().filter(|entry| !entry.file.is_empty()) {
         if !scene.session.has_exploration(scene.view.root, &entry.file) {
@@ -184,14 +184,14 @@ fn tell_explorations(scene: &Scene<'_>, files: &Files, entries: &[Entry], report
     }
 }
 
-fn tell_in_index(scene: &Scene<'_>, line: usize, who: &str, fault: Fault, report: &mut Report) {
+fn tell_in_index(scene: &Scene<'_>, line: usize, who: &str, fault: &Fault, report: &mut Report) {
     if !scene.is_quiet {
         let (file, mark) = (scene.session.file(INDEX), format!(":{line}"));
         report.find_once(scene.view, At { track: scene.track, file: &file, mark: &mark, who }, fault);
     }
 }
 
-fn tell(scene: &Scene<'_>, name: &str, fault: Fault, report: &mut Report) {
+fn tell(scene: &Scene<'_>, name: &str, fault: &Fault, report: &mut Report) {
     if !scene.is_quiet {
         let file = scene.session.file(name);
         report.find(scene.view, At { track: scene.track, file: &file, mark: "", who: "" }, fault);

@@ -45,7 +45,7 @@ impl Report {
     }
 
     /// Takes a violation, unless it was noted before.
-    pub(super) fn find(&mut self, view: &View<'_>, at: At<'_>, fault: Fault) {
+    pub(super) fn find(&mut self, view: &View<'_>, at: At<'_>, fault: &Fault) {
         let place = format!("{}{}", at.file, at.mark);
         let word = fault.rule.word();
         let key = (at.track.to_owned(), word, place.clone());
@@ -73,7 +73,7 @@ impl Report {
     }
 
     /// The same for a file whose lines move when it is written anew: a violation is known by its words, too.
-    pub(super) fn find_once(&mut self, view: &View<'_>, at: At<'_>, fault: Fault) {
+    pub(super) fn find_once(&mut self, view: &View<'_>, at: At<'_>, fault: &Fault) {
         let is_same = |found: &Finding| {
             found.track == at.track
                 && found.rule == fault.rule.word()

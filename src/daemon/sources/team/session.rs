@@ -57,14 +57,15 @@ impl State {
         let is_known = view.ledger.readings.file(&track, LOG).is_some();
         let before = view.ledger.tracks.get(&track).map(|known| &known.said);
         let was_ended = before.is_some_and(|said| said.state == Standing::Ended);
-        scene.is_quiet = match is_known || before.is_some() {
-            false => is_at_rest(&scene, &meta, &news),
-            true => was_ended && news.messages.is_empty(),
+        scene.is_quiet = if is_known || before.is_some() {
+            was_ended && news.messages.is_empty()
+        } else {
+            is_at_rest(&scene, &meta, &news)
         };
         if !scene.is_quiet {
             for fault in record_faults {
                 let file = session.message_file("meta.json");
-                report.find(view, At { track: &track, file: &file, mark: "", who: "" }, fault);
+                report.find(view, At { track: &track, file: &file, mark: "", who: "" }, &fault);
             }
         }
         tell_messages(&scene, &news, &meta, report);
@@ -199,7 +200,7 @@ fn tell_messages(scene: &Scene<'_>, news: &News, meta: &Meta, report: &mut Repor
     if !scene.is_quiet {
         for (line, faults) in faults {
             for (who, fault) in faults {
-                report.find(view, At { track, file: &file, mark: &format!(":{line}"), who }, fault);
+                report.find(view, At { track, file: &file, mark: &format!(":{line}"), who }, &fault);
             }
         }
     }
@@ -245,7 +246,7 @@ fn mind_the_record(scene: &Scene<'_>, meta: &Meta, report: &mut Report) {
     let now = view.now.wall;
     let file = scene.session.message_file(LOG);
     for (who, late, fault) in behind(meta, files, now) {
-        report.find(view, At { track, file: &file, mark: &format!(":{}", late.line), who }, fault);
+        report.find(view, At { track, file: &file, mark: &format!(":{}", late.line), who }, &fault);
     }
     let is_young = |sent: i64| now.saturating_sub(sent) < crate::model::moment::millis(RECORDED);
     report.again |= files.posted.values().any(|late| late.sent <= now && is_young(late.sent));
