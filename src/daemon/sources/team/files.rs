@@ -174,7 +174,7 @@ fn tell_explorations(scene: &Scene<'_>, files: &Files, entries: &[Entry], report
                 scene,
                 entry.line,
                 &entry.created_by,
-                Fault::new(Rule::CacheFileMissing, fact),
+                &Fault::new(Rule::CacheFileMissing, fact),
                 report,
             );
         }
