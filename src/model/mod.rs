@@ -20,6 +20,7 @@ pub mod order;
 pub mod overdue;
 pub mod pipeline;
 pub mod policy;
+pub mod posts;
 pub mod reading;
 pub mod rehearsal;
 pub mod roles;

@@ -15,6 +15,7 @@ mod lifecycle;
 mod places;
 mod plugin;
 mod security;
+mod team_session;
 mod tidy;
 mod timed;
 mod traces;
