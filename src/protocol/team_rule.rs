@@ -99,6 +99,8 @@ rules! {
     CacheFileName = "cache-file-name",
     /// An entry's file is not there.
     CacheFileMissing = "cache-file-missing",
+    /// A result of an exploration is in no index.
+    CacheUnlisted = "cache-unlisted",
     /// An entry was taken out of the index.
     CacheEntryRemoved = "cache-entry-removed",
     /// An entry was changed by another than its creator.
@@ -149,6 +151,14 @@ mod tests {
         words.sort_unstable();
         words.dedup();
         assert_eq!(words.len(), Rule::ALL.len());
+    }
+
+    #[test]
+    fn the_document_of_the_protocol_names_every_rule() {
+        let document = include_str!("../../docs/protocols/knowledge-transfer-protocols.md");
+        for rule in Rule::ALL {
+            assert!(document.contains(&format!("`{}`", rule.word())), "{}", rule.word());
+        }
     }
 
     #[test]

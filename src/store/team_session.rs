@@ -158,6 +158,14 @@ impl Session {
         modified(&root.path().join(self.file("explorations")).join(name)).is_some()
     }
 
+    /// The results of explorations, by their bare names, and when each was last written.
+    pub fn explorations(&self, root: &Root) -> Vec<(String, Millis)> {
+        let folder = root.path().join(self.file("explorations"));
+        let mut names = names(&folder);
+        names.retain(|name| name.starts_with("explore-") && name.ends_with(".json"));
+        names.into_iter().filter_map(|name| Some((name.clone(), modified(&folder.join(name))?))).collect()
+    }
+
     /// Tells whether any artifact of a task is there.
     pub fn has_artifact(&self, root: &Root, task: &str) -> bool {
         let start = format!("{task}-");

@@ -105,6 +105,9 @@ fn wisdom_and_explorations_are_files_of_the_session_alone() {
     assert!(session.beginning(&root, "wisdom/link.md").is_err());
     assert!(session.has_exploration(&root, "explore-a.json"));
     assert!(!session.has_exploration(&root, "explore-b.json"));
+    put(&root, ".workflow/.team/TLS-a/explorations/cache-index.json");
+    let names: Vec<String> = session.explorations(&root).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["explore-a.json"]);
     assert_eq!(session.folders(&root).len(), 4);
     for n in 0..MOST_WISDOM + 5 {
         put(&root, &format!(".workflow/.team/TLS-a/wisdom/w{n}.md"));

@@ -7,6 +7,7 @@ use super::report::{At, Report};
 use super::session::{MOST, Scene};
 use crate::model::digest::of_bytes;
 use crate::model::event::What;
+use crate::model::moment::millis;
 use crate::model::reading::{Exploration, Files, Reading};
 use crate::protocol::cache_index::{self, Entry};
 use crate::protocol::team_check::{explored, grew, never_published, unreported};
@@ -18,7 +19,7 @@ use crate::store::settled::{Look, Seen};
 const INDEX: &str = "explorations/cache-index.json";
 /// The tasks, in the session's folder.
 const TASKS: &str = "tasks.json";
-/// A role has this long to report a task that has ended.
+/// A role has this long to report a task that has ended, and to list an exploration that it has written.
 const GRACE: Duration = Duration::from_secs(60);
 
 /// What is known of these files between two looks.
@@ -26,6 +27,8 @@ const GRACE: Duration = Duration::from_secs(60);
 pub(super) struct Rest {
     wisdom: BTreeMap<String, Seen>,
     index: Seen,
+    /// The files that the index names.
+    listed: BTreeSet<String>,
     /// Files that were not there at the last look.
     missing: BTreeSet<String>,
     list: Seen,
@@ -40,6 +43,7 @@ impl Rest {
         let files = scene.view.ledger.readings.of(scene.track).cloned().unwrap_or_default();
         self.mind_wisdom(scene, &files, report);
         self.mind_index(scene, &files, report);
+        self.mind_unlisted(scene, report);
         if !scene.is_quiet {
             self.mind_tasks(scene, &files, meta, report);
         }
@@ -95,6 +99,7 @@ impl Rest {
         match self.index.look(&path, MOST, scene.view.now.wall) {
             Ok(Look::Same) => {}
             Ok(Look::Missing) => {
+                self.listed.clear();
                 if !files.explored.is_empty() && self.is_missing_for_long(INDEX, report) {
                     tell_explorations(scene, files, &[], report);
                 }
@@ -113,10 +118,22 @@ impl Rest {
                     tell_in_index(scene, line, by.map_or("", |entry| &entry.created_by), &fault, report);
                 }
                 if let Some(entries) = entries {
+                    self.listed = entries.iter().map(|entry| entry.file.clone()).collect();
                     tell_explorations(scene, files, entries, report);
                 }
             }
             Err(error) => report.cannot(&error),
+        }
+    }
+
+    /// The result is written before its entry, so it has some time to come into the index.
+    fn mind_unlisted(&self, scene: &Scene<'_>, report: &mut Report) {
+        let (view, session) = (scene.view, scene.session);
+        for (name, written) in session.explorations(view.root) {
+            if !self.listed.contains(&name) && view.now.wall.saturating_sub(written) >= millis(GRACE) {
+                let fact = format!("{} is in no entry of cache-index.json", shown(&name));
+                tell(scene, &format!("explorations/{name}"), &Fault::new(Rule::CacheUnlisted, fact), report);
+            }
         }
     }
 

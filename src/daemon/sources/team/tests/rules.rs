@@ -129,6 +129,19 @@ fn entries_of_the_cache_stay_and_stay_their_creator_s() {
 }
 
 #[test]
+fn an_exploration_that_is_in_no_index_is_told_after_a_minute() {
+    let mut world = World::new();
+    world.meta(&json!({}));
+    world.put("explorations/explore-api.json", "{}");
+    world.put("explorations/notes.json", "{}");
+    assert_eq!(found(&mut world), [""; 0]);
+    world.now += 60;
+    assert_eq!(found(&mut world), ["cache-unlisted …/explorations/explore-api.json"]);
+    world.restart();
+    assert_eq!(found(&mut world), [""; 0]);
+}
+
+#[test]
 fn a_role_that_never_reported_its_task_is_told_after_a_minute() {
     let mut world = World::new();
     world.meta(&json!({}));
