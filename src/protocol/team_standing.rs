@@ -10,7 +10,7 @@ use super::team_msg::Message;
 use crate::model::track::{Kind, Said, State};
 
 /// The type of a session's last message.
-const SHUTDOWN: &str = "shutdown";
+pub const SHUTDOWN: &str = "shutdown";
 /// What stands between checkpoints that halt at a time.
 const AND: &str = ", ";
 

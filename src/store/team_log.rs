@@ -16,7 +16,9 @@ use crate::protocol::team_msg::{self, Message};
 use crate::protocol::team_rule::{Fault, Rule};
 
 /// What is read at one look, in bytes.
-const MOST: u64 = 4 * 1024 * 1024;
+const MOST: u64 = 1024 * 1024;
+/// Where the last message of a log is looked for, in bytes from its end.
+const END: u64 = 512 * 1024;
 /// Where a log that was written anew is looked through for what is known of it, in bytes.
 const MOST_ANEW: u64 = 256 * 1024 * 1024;
 
@@ -81,6 +83,20 @@ impl Log {
         let is_news = progress.bytes != from || news.is_another || !is_known;
         Ok(is_news.then_some(news))
     }
+}
+
+/// Reads the last message of a log, without the rest of it. None = there is none, or it cannot be read.
+pub fn last(path: &Path) -> Option<Message> {
+    let file = open_own(path).ok()??;
+    let from = file.metadata().ok()?.len().saturating_sub(END);
+    let mut last = None;
+    lines(&file, from, END, &mut |line, _| {
+        if let Line::Whole(bytes) = line {
+            last = team_msg::read(bytes).0.or_else(|| last.take());
+        }
+    })
+    .ok()?;
+    last
 }
 
 fn take(text: Line<'_>, line: u64, reading: &mut Reading, news: &mut News) {

@@ -73,6 +73,7 @@ fn each_message_is_told_once_and_a_half_one_when_it_is_whole() {
     scratch.append(&(line(1, "a", "") + &second[..20]));
     check(&scratch.look(), &["1 MSG-001 a"], &[]);
     check(&scratch.look(), &[], &[]);
+    assert_eq!(last(&scratch.path()).unwrap().id, "MSG-001");
     scratch.append(&second[20..]);
     check(&scratch.look(), &["2 MSG-002 b"], &[]);
     // Another daemon goes on from what was kept.
@@ -159,13 +160,14 @@ fn a_large_log_is_read_in_parts_and_none_of_it_twice() {
     let pad = format!(",\"data\":{{\"x\":\"{}\"}}", "y".repeat(10_000));
     let all: String = (1..=900).map(|id| line(id, "a", &pad)).collect();
     scratch.write(&all);
+    assert_eq!(last(&scratch.path()).unwrap().id, "MSG-900");
     let (mut count, mut looks) = (0, 0);
     while let Some(news) = scratch.log.follow(&scratch.path(), &mut scratch.reading, LATER).unwrap() {
         count += news.messages.len();
         looks += 1;
         assert_eq!(news.faults, []);
     }
-    assert_eq!((count, looks), (900, 3));
+    assert_eq!((count, looks), (900, 9));
 }
 
 /// Real processes that append side by side without a lock, one of them in two halves.

@@ -13,18 +13,18 @@ use crate::protocol::team_check::{artifact, behind, undeclared};
 use crate::protocol::team_meta::{self, Meta, Status};
 use crate::protocol::team_msg::Message;
 use crate::protocol::team_rule::Fault;
-use crate::protocol::team_standing::standing;
+use crate::protocol::team_standing::{SHUTDOWN, standing};
 use crate::store::file::read_own;
 use crate::store::settled::{Look, Seen};
-use crate::store::team_log::{Log, News};
+use crate::store::team_log::{Log, News, last};
 use crate::store::team_session::Session;
 
 /// What is read of one file at most.
 pub(super) const MOST: u64 = 1024 * 1024;
 /// A session that was silent for this long when it is first seen is no team at work, milliseconds.
 const AT_REST: i64 = 24 * 3600 * 1000;
-/// Parts of a log that are read at the first look at a session, at most.
-const MOST_PARTS: usize = 64;
+/// Parts of a log that are read at the first look at a session at rest, at most.
+const MOST_PARTS: usize = 256;
 /// A record is late if a report of this age is not in it; until then it is looked at again.
 const RECORDED: Duration = Duration::from_secs(11);
 
@@ -53,15 +53,12 @@ impl State {
         let mut scene = Scene { view, session, track: &track, is_quiet: false };
         let record_faults = self.read_record(&scene, report);
         let meta = self.meta.clone().unwrap_or_default();
-        let Some((reading, news)) = self.read_log(&scene, report) else { return };
-        let is_known = view.ledger.readings.file(&track, LOG).is_some();
         let before = view.ledger.tracks.get(&track).map(|known| &known.said);
-        let was_ended = before.is_some_and(|said| said.state == Standing::Ended);
-        scene.is_quiet = if is_known || before.is_some() {
-            was_ended && news.messages.is_empty()
-        } else {
-            is_at_rest(&scene, &meta, &news)
-        };
+        let is_known = view.ledger.readings.file(&track, LOG).is_some() || before.is_some();
+        scene.is_quiet = !is_known && is_at_rest(&scene, &meta);
+        let Some((reading, news)) = self.read_log(&scene, report) else { return };
+        scene.is_quiet |=
+            before.is_some_and(|said| said.state == Standing::Ended) && news.messages.is_empty();
         if !scene.is_quiet {
             for fault in record_faults {
                 let file = session.message_file("meta.json");
@@ -126,7 +123,10 @@ impl State {
         let mut all = News::default();
         for part in 0..MOST_PARTS {
             match self.log.follow(&path, &mut reading, view.now.wall) {
-                Ok(Some(news)) => {
+                Ok(Some(mut news)) => {
+                    if scene.is_quiet {
+                        keep_reports(&mut news);
+                    }
                     all.messages.extend(news.messages);
                     all.faults.extend(news.faults);
                     all.is_another |= news.is_another;
@@ -141,8 +141,8 @@ impl State {
                     break;
                 }
             }
-            // What is known of a session is told look by look; of a new one all is needed to see where it stands.
-            if known.is_some() {
+            // What is to be told is told look by look; what is taken as it is is taken as a whole.
+            if !scene.is_quiet {
                 break;
             }
         }
@@ -164,14 +164,21 @@ impl State {
 }
 
 /// Tells whether a session that was not known is one in which nothing happens any more.
-fn is_at_rest(scene: &Scene<'_>, meta: &Meta, news: &News) -> bool {
+fn is_at_rest(scene: &Scene<'_>, meta: &Meta) -> bool {
     let is_closed = matches!(meta.status, Some(Status::Completed | Status::Archived));
-    let is_over = news.messages.last().is_some_and(|(_, message)| message.kind == "shutdown");
     let age = scene.view.now.wall.saturating_sub(scene.session.changed);
-    is_closed || is_over || age >= AT_REST
+    let path = scene.view.root.path().join(scene.session.message_file(LOG));
+    is_closed || age >= AT_REST || last(&path).is_some_and(|message| message.kind == SHUTDOWN)
 }
 
-/// Notes each message, and what is wrong with it. Of a session at rest only reports are noted, and the last message.
+/// Of a session at rest only reports are noted, and the last message.
+fn keep_reports(news: &mut News) {
+    let last = news.messages.last().map(|(line, _)| *line);
+    news.messages.retain(|(line, message)| message.kind == STATE_UPDATE || Some(*line) == last);
+    news.faults.clear();
+}
+
+/// Notes each message, and what is wrong with it.
 fn tell_messages(scene: &Scene<'_>, news: &News, meta: &Meta, report: &mut Report) {
     let Scene { view, track, .. } = *scene;
     let file = scene.session.message_file(LOG);
@@ -183,11 +190,8 @@ fn tell_messages(scene: &Scene<'_>, news: &News, meta: &Meta, report: &mut Repor
     for (line, from, fault) in &news.faults {
         faults.entry(*line).or_default().push((from.as_str(), fault.clone()));
     }
-    let last = news.messages.last().map(|(line, _)| *line);
     for (line, message) in &news.messages {
-        if !scene.is_quiet || message.kind == STATE_UPDATE || Some(*line) == last {
-            report.news.push(What::Posted(Box::new(posting(track, *line, message))));
-        }
+        report.news.push(What::Posted(Box::new(posting(track, *line, message))));
         if scene.is_quiet {
             continue;
         }
