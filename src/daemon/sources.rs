@@ -1,6 +1,8 @@
 //! Foreign files that are watched beside the pipeline: one file for each kind of source. What is new in them becomes
 //! events of the journal; from there on they are judged like all else.
 
+mod tasks;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -69,7 +71,7 @@ pub struct Sources {
 
 impl Default for Sources {
     fn default() -> Self {
-        Self::of(vec![Box::new(team::Teams::default())])
+        Self::of(vec![Box::new(tasks::Tasks::default()), Box::new(team::Teams::default())])
     }
 }
 

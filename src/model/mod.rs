@@ -28,6 +28,8 @@ pub mod rule;
 pub mod sequence;
 pub mod sight;
 pub mod signals;
+pub mod silence;
+pub mod stage;
 pub mod stall;
 pub mod team;
 pub mod track;

@@ -3,6 +3,7 @@
 pub mod activity_json;
 pub mod api_error;
 pub mod cache_index;
+pub mod checklist;
 pub mod client_settings;
 pub mod flag_json;
 pub mod frame;
@@ -24,3 +25,8 @@ pub mod team_rule;
 pub mod team_standing;
 pub mod trace;
 pub mod translate;
+pub mod worker_mark;
+pub mod worker_probe;
+pub mod worker_signal;
+pub mod worker_terminal;
+pub mod worker_track;

@@ -22,6 +22,7 @@ pub mod shape;
 pub mod signals;
 pub mod state_file;
 pub mod tail;
+pub mod task_folder;
 pub mod team_file;
 pub mod team_log;
 pub mod team_session;
