@@ -53,15 +53,15 @@ pub struct Ledger {
     /// What is watched beside the pipeline, and what violates its protocol.
     #[serde(default)]
     pub tracks: Tracks,
-    /// How far the files of team sessions were read.
-    #[serde(default)]
-    pub readings: Readings,
     /// The root has no `.kiln/`: its stage comes from what is watched, and tracks are its work.
     #[serde(default)]
     pub kilnless: bool,
     /// When the machine last slept or its clock was set, as far as a daemon saw it, unix milliseconds; 0 = never.
     #[serde(default)]
     pub woke: Millis,
+    /// How far the files of team sessions were read.
+    #[serde(default)]
+    pub readings: Readings,
 }
 
 /// One client session.
