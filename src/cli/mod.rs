@@ -16,16 +16,19 @@ mod explain;
 mod generate;
 mod graph;
 mod history;
+mod init;
 mod install;
 mod mark;
 mod operator;
 mod place;
+mod recognised;
 mod replay;
 mod run;
 mod signal;
 mod start;
 mod status;
 mod status_text;
+mod status_tracks;
 mod uninstall;
 mod when;
 
@@ -91,6 +94,10 @@ enum Command {
     Resume,
     /// Stage a message of your own for the lead; an idle session is woken with it
     Nudge(operator::NudgeArgs),
+    /// Have a project without .kiln watched, and say what was recognised in it
+    ///
+    /// Makes .watchdog, which holds the state and ignores itself in version control. Nothing changes where it is there.
+    Init,
     /// Register the hooks in the client's settings file
     #[command(long_about = install::HELP)]
     Install(install::Args),
@@ -165,6 +172,7 @@ fn dispatch(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Command::Pause(args) => operator::pause(args, place),
         Command::Resume => operator::resume(place),
         Command::Nudge(args) => operator::nudge(args, place),
+        Command::Init => init::run(place),
         Command::Install(args) => install::run(args, place),
         Command::Uninstall(args) => uninstall::run(args, place),
         Command::Doctor(args) => doctor::run(args, place),

@@ -109,7 +109,7 @@ impl Daemon {
         let mut posts = Vec::new();
         for root in &orders.roots {
             let config = orders.layers.read(Some(root))?;
-            root.prepare()?;
+            root.make_home()?;
             let lock = take(root, orders)?;
             posts.push(Some(Post::open(root.clone(), lock, config.policy, orders.stay, now)?));
             info!(root = root.display(), "watching");

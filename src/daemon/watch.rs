@@ -69,7 +69,7 @@ impl Watch {
         let own = roots
             .iter()
             .enumerate()
-            .flat_map(|(place, root)| [(root.kiln(), Owner::Root(place)), (root.tmp(), Owner::Root(place))]);
+            .flat_map(|(place, root)| [(root.home(), Owner::Root(place)), (root.tmp(), Owner::Root(place))]);
         let owners: Owners = Arc::new(Mutex::new(own.collect()));
         watch.owners = Arc::clone(&owners);
         let hints = hints.clone();
@@ -116,7 +116,7 @@ impl Watch {
     /// Watches folders that are new or were made again.
     pub fn refresh(&mut self, roots: &[Root]) {
         self.fault = None;
-        for folder in roots.iter().flat_map(|root| [root.kiln(), root.tmp()]) {
+        for folder in roots.iter().flat_map(|root| [root.home(), root.tmp()]) {
             if let Some(error) = self.watch_one(folder) {
                 self.fault = Some(explain(&error));
             }

@@ -63,6 +63,11 @@ pub enum What {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         entry: String,
     },
+    /// A session was seen to work in a folder below the root.
+    WorksIn {
+        /// The folder, relative to the root.
+        folder: String,
+    },
     /// A session ended, by the client's own word.
     SessionEnd {
         /// clear, resume, logout, `prompt_input_exit`, other.
@@ -191,6 +196,8 @@ pub enum What {
         /// Which nudge.
         n: u32,
     },
+    /// The machine slept or its clock was set: until then no silence of a track counts.
+    Woke,
     /// The operator asked for quiet.
     Paused {
         /// Until when, unix milliseconds.
@@ -208,6 +215,9 @@ pub enum What {
         cause: String,
         /// The agent whose move would help.
         root: String,
+        /// In one sentence, if it concerns a track.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        words: String,
     },
     /// The sender was told at once what became of a message of its own.
     Helped {
@@ -239,6 +249,9 @@ pub enum What {
         pid: i32,
         /// Its version.
         version: String,
+        /// The root has no `.kiln/`.
+        #[serde(default, skip_serializing_if = "is_false")]
+        kilnless: bool,
     },
     /// A daemon ended.
     DaemonStop {
@@ -336,6 +349,15 @@ impl Event {
     /// Tells whether the lead (not a teammate) is the agent.
     pub fn is_lead(&self) -> bool {
         self.agent.is_empty()
+    }
+
+    /// Says of which track this is news. Where there is no `.kiln/` that is a sign of work.
+    pub fn moved_track(&self) -> Option<&str> {
+        match &self.what {
+            What::Track(said) => Some(&said.track),
+            What::Posted(post) => Some(&post.track),
+            _ => None,
+        }
     }
 
     /// Tells whether the event is a sign of work. A teammate going idle is one by the protocol; see

@@ -52,6 +52,12 @@ pub struct Ledger {
     /// What is watched beside the pipeline, and what violates its protocol.
     #[serde(default)]
     pub tracks: Tracks,
+    /// The root has no `.kiln/`: its stage comes from what is watched, and tracks are its work.
+    #[serde(default)]
+    pub kilnless: bool,
+    /// When the machine last slept or its clock was set, as far as a daemon saw it, unix milliseconds; 0 = never.
+    #[serde(default)]
+    pub woke: Millis,
 }
 
 /// One client session.
@@ -65,6 +71,9 @@ pub struct Session {
     /// How the client was entered; empty if unknown.
     #[serde(default)]
     pub entry: String,
+    /// The folder that it works in, relative to the root; empty if that is the root, outside, or unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
     /// When it ended, unix milliseconds.
     #[serde(default)]
     pub ended: Option<Millis>,
@@ -145,6 +154,7 @@ impl Ledger {
         match &event.what {
             What::Snapshot { ledger } => self.take_over(ledger),
             What::SessionStart { source, pid, entry } => self.start_session(event, source, *pid, entry),
+            What::WorksIn { folder } => self.session(event).folder.clone_from(folder),
             What::SessionEnd { .. } | What::SessionLost => self.end_session(event),
             What::Nudged { n, .. } => self.nudged(event.at, *n),
             What::Resumed => {
@@ -161,13 +171,17 @@ impl Ledger {
             What::Posted(post) => self.tracks.post(event.at, post),
             What::TrackGone { track } => self.tracks.gone(track),
             What::Found(finding) => self.tracks.find(event.at, finding),
-            What::DaemonStart { .. } => self.tracks.begin(event.at),
+            What::Noted { key, .. } => self.tracks.noted(event.at, key),
+            What::Woke => self.woke = event.at,
+            What::DaemonStart { kilnless, .. } => {
+                self.kilnless = *kilnless;
+                self.tracks.begin(event.at);
+            }
             What::DaemonStop { .. } => self.tracks.watch(event.at),
             What::Claimed { .. }
             | What::Withdrawn { .. }
             | What::WouldAct { .. }
             | What::Fault { .. }
-            | What::Noted { .. }
             | What::Helped { .. }
             | What::Roster { .. }
             | What::Unknown => {}

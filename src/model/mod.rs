@@ -24,6 +24,8 @@ pub mod roles;
 pub mod rule;
 pub mod sight;
 pub mod signals;
+pub mod silence;
+pub mod stage;
 pub mod stall;
 pub mod team;
 pub mod track;

@@ -203,6 +203,7 @@ impl Policy {
             members: self.members.clone(),
             polling: self.polling_tools.iter().cloned().collect(),
             reply_after: self.rule.reply_after,
+            silent_after: self.tasks.silent_after,
         }
     }
 

@@ -4,8 +4,53 @@
 use std::fs;
 use std::path::Path;
 
+use super::file::check_folder;
+use crate::model::policy::{TASKS, TEAMS};
+
 /// Names that are looked at in one folder at most.
 const MOST_NAMES: usize = 16 * 1024;
+
+/// Folders of one kind that are looked at to tell whether a project is one.
+const ENOUGH: usize = 256;
+
+/// Tells whether a folder is a project that is watched for what is in it: a task folder of a worker (`.task/*/*` with
+/// `TASK.md` or a signal file) or a team message session (`.workflow/.team/*` with `.msg`). A mere `.task` is not enough,
+/// and neither is anything in a folder that is not the user's own, or in the user's home itself: see
+/// `docs/decisions/0017-roots-without-kiln.md`.
+pub fn is_project(folder: &Path) -> bool {
+    let may_be = |first: &str| is_folder(&folder.join(first));
+    let has_task = || {
+        let tasks = matching(folder, TASKS, ENOUGH).folders;
+        tasks.iter().any(|task| is_task(&folder.join(task)))
+    };
+    let has_team = || {
+        let teams = matching(folder, TEAMS, ENOUGH).folders;
+        teams.iter().any(|team| is_team(&folder.join(team)))
+    };
+    let found = (may_be(".task") && has_task()) || (may_be(".workflow/.team") && has_team());
+    found && is_own_project(folder)
+}
+
+/// Tells whether a folder is a worker's: `TASK.md` or a signal file lies in it.
+pub fn is_task(folder: &Path) -> bool {
+    let is_file = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok_and(|meta| meta.is_file());
+    ["TASK.md", "SIGNAL.json", "SELF-REVIEW-SIGNAL.json", "SELF-REVIEW-FIX-SIGNAL.json", "CI-FIX-SIGNAL.json"]
+        .into_iter()
+        .any(is_file)
+}
+
+/// Tells whether a folder is a team message session's: `.msg` lies in it.
+pub fn is_team(folder: &Path) -> bool {
+    is_folder(&folder.join(".msg"))
+}
+
+/// A folder of another user, one that everybody can write in, the top of all folders and the user's home are none.
+fn is_own_project(folder: &Path) -> bool {
+    let is_home = std::env::var_os("HOME")
+        .and_then(|home| Path::new(&home).canonicalize().ok())
+        .is_some_and(|home| home == folder);
+    !is_home && folder.parent().is_some() && check_folder(folder).is_ok()
+}
 
 /// Folders that fit a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

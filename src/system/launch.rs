@@ -90,7 +90,7 @@ pub enum LaunchError {
     #[error("the daemon did not start: {0}")]
     Refused(String),
     /// The daemon said nothing.
-    #[error("the daemon gave no answer for {} s; its log is .kiln/tmp/watchdog/watchdog.log", PATIENCE.as_secs())]
+    #[error("the daemon gave no answer for {} s; its log is tmp/watchdog/watchdog.log in .kiln or .watchdog", PATIENCE.as_secs())]
     Silent,
 }
 
@@ -129,6 +129,7 @@ pub fn ensure(root: &Root, now: Moment, flags: &[String]) -> Result<Started, Lau
     if is_fine(&look(root, now)) {
         return Ok(Started::Already);
     }
+    root.make_home()?;
     let _start = hold_starts(root)?;
     // Somebody may have started one while we waited.
     let found = look_longer(root, now);
@@ -140,7 +141,7 @@ pub fn ensure(root: &Root, now: Moment, flags: &[String]) -> Result<Started, Lau
     }
     // Where nothing can be written a new one could not even begin: the old one is better than none.
     if found != Daemon::None
-        && let Some(obstacle) = obstacle(&root.kiln())
+        && let Some(obstacle) = obstacle(&root.home())
     {
         return Err(LaunchError::Refused(obstacle));
     }

@@ -275,7 +275,7 @@ fn an_alert_that_cannot_be_used_is_refused_with_its_place() {
         World::new().project("alert = [7]\n").error(),
     ];
     insta::assert_snapshot!(errors.join("\n"), @r#"
-    KILN/watchdog.toml:2: alert.on: "stall" is no occasion; there are nudge, escalate, waiting, livelock, recovered, session_lost
+    KILN/watchdog.toml:2: alert.on: "stall" is no occasion; there are nudge, escalate, waiting, worker, livelock, recovered, session_lost
     KILN/watchdog.toml:1: alert.command is unknown; there are on, run, desktop and webhook
     KILN/watchdog.toml:1: an alert needs one of run = ["command", …], webhook = "https://…", desktop = true
     KILN/watchdog.toml:1: an alert needs one of run = ["command", …], webhook = "https://…", desktop = true
