@@ -1,6 +1,7 @@
 //! What must hold of each parser for any bytes. A target panics when it does not; `fuzz_targets/` holds the entry points.
 
 mod ledger;
+mod team;
 
 use std::path::Path;
 
@@ -21,6 +22,7 @@ use watchdog::store::journal as journals;
 use watchdog::store::settings::KEYS;
 
 pub use ledger::ledger;
+pub use team::team;
 
 /// Blows a marker byte, at most twice, up to a run that is longer than a string that is kept whole.
 fn blown_up(bytes: &[u8]) -> (Vec<u8>, bool) {

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use watchdog::system::process;
 use watchdog::{bridge, cli, hook};
 
 fn main() -> ExitCode {
+    process::leave_no_core();
     let mut arguments = std::env::args_os();
     let program = PathBuf::from(arguments.next().unwrap_or_default());
     // Linked into a task folder, it is the worker's `./mark`.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
 use super::moment::Millis;
+use super::reading::{Exploration, Reading};
 use super::track::{Finding, Posting, Said};
 use super::wait::is_background;
 
@@ -243,6 +244,10 @@ pub enum What {
     },
     /// A violation of a protocol, told once.
     Found(Box<Finding>),
+    /// How far a file of a team session was read.
+    Read(Box<Reading>),
+    /// An entry of a team session's exploration cache is new, or is gone.
+    Explored(Exploration),
     /// A daemon began to watch.
     DaemonStart {
         /// Its process.

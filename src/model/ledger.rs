@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::event::{Event, What};
 use super::graph::Graph;
 use super::moment::Millis;
+use super::reading::Readings;
 use super::signals::Rules;
 use super::track::Tracks;
 use super::wait::{ApiHold, Asked, OpenTool};
@@ -58,6 +59,9 @@ pub struct Ledger {
     /// When the machine last slept or its clock was set, as far as a daemon saw it, unix milliseconds; 0 = never.
     #[serde(default)]
     pub woke: Millis,
+    /// How far the files of team sessions were read.
+    #[serde(default)]
+    pub readings: Readings,
 }
 
 /// One client session.
@@ -168,8 +172,16 @@ impl Ledger {
             What::Stage { stage } => stage.clone_into(&mut self.stage),
             What::PersonTold => self.person_told(event),
             What::Track(said) => self.tracks.say(event.at, said),
-            What::Posted(post) => self.tracks.post(event.at, post),
-            What::TrackGone { track } => self.tracks.gone(track),
+            What::Posted(post) => {
+                self.tracks.post(event.at, post);
+                self.readings.post(event.at, post);
+            }
+            What::TrackGone { track } => {
+                self.tracks.gone(track);
+                self.readings.gone(track);
+            }
+            What::Read(reading) => self.readings.read(event.at, reading),
+            What::Explored(exploration) => self.readings.explored(event.at, exploration),
             What::Found(finding) => self.tracks.find(event.at, finding),
             What::Noted { key, .. } => self.tracks.noted(event.at, key),
             What::Woke => self.woke = event.at,

@@ -145,6 +145,9 @@ pub struct Posting {
     /// The task that it is about.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub task: String,
+    /// When, by its own word, unix milliseconds; 0 = it does not say.
+    #[serde(default, skip_serializing_if = "is_never")]
+    pub sent: Millis,
 }
 
 /// A violation of a protocol.
@@ -392,6 +395,11 @@ fn is_same(finding: &Finding, track: &str, rule: &str, place: &str) -> bool {
 fn oldest<T>(all: &BTreeMap<String, T>, time: impl Fn(&T) -> Option<Millis>) -> Option<String> {
     let times = all.iter().filter_map(|(key, value)| Some((time(value)?, key)));
     times.min().map(|(_, key)| key.clone())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_never(time: &Millis) -> bool {
+    *time == 0
 }
 
 #[cfg(test)]

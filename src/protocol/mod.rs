@@ -2,6 +2,7 @@
 
 pub mod activity_json;
 pub mod api_error;
+pub mod cache_index;
 pub mod checklist;
 pub mod client_settings;
 pub mod flag_json;
@@ -14,8 +15,14 @@ pub mod reset_time;
 pub mod sketch;
 pub mod stamp;
 pub mod state_md;
+pub mod state_update;
 pub mod tables;
+pub mod team_check;
 pub mod team_json;
+pub mod team_meta;
+pub mod team_msg;
+pub mod team_rule;
+pub mod team_standing;
 pub mod trace;
 pub mod translate;
 pub mod worker_mark;

@@ -17,6 +17,7 @@ mod places;
 mod plugin;
 mod security;
 mod tasks;
+mod team_session;
 mod tidy;
 mod timed;
 mod traces;

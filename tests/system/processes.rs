@@ -1,16 +1,20 @@
 //! Pids that are used again, starters that stand still, and mounts under two names.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
+use rustix::process::Signal;
 use serde_json::json;
 use watchdog::model::event::What;
 
 use crate::behind;
 use crate::tool;
-use crate::world::{Ran, World, eventually, finish, gone};
+use crate::world::{Ran, World, eventually, finish, gone, prepare, signal};
 
 #[test]
 fn f16_a_pid_that_came_to_mean_another_roots_daemon_is_neither_trusted_nor_harmed() {
@@ -143,4 +147,42 @@ fn a_daemon_that_dies_with_the_control_group_of_its_starter_is_missed_and_made_a
     assert_eq!(world.hook(&world.event("PostToolUse", &json!({"tool_name": "Write"}))), Ran::silence());
     assert_ne!(world.daemon().pid, daemon.pid);
     assert_eq!(world.count(|what| matches!(what, What::DaemonStart { .. })), 2);
+}
+
+#[test]
+fn a_crash_leaves_no_core_file_with_a_payload_in_it() {
+    let world = World::new("build");
+    let crash = |program: &OsStr, words: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -c unlimited && exec \"$@\"", "sh"]).arg(program).args(words);
+        command.current_dir(world.beside("cores")).env("CLAUDE_PID", world.client.pid().to_string());
+        let mut running = prepare(command);
+        // Half a payload, so that it waits for the rest with a secret in its memory.
+        let half = br#"{"hook_event_name":"UserPromptSubmit","prompt":"sk-ant-secret"#;
+        running.0.stdin.as_mut().unwrap().write_all(half).unwrap();
+        let pid = running.pid();
+        let has_read = || {
+            let call = fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
+            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() != "sh")
+                && call != "running\n"
+        };
+        eventually("it waits for input", has_read);
+        signal(running.identity(), Signal::ABORT);
+        running.0.wait().unwrap()
+    };
+    let plain = crash(OsStr::new("cat"), &[]);
+    assert!(plain.core_dumped(), "this machine writes cores of others: {plain:?}");
+    for words in [&["hook"][..], &["bridge"]] {
+        let status = crash(OsStr::new(env!("CARGO_BIN_EXE_watchdog")), words);
+        assert_eq!((status.signal(), status.core_dumped()), (Some(6), false), "{words:?}");
+    }
+    let daemon = world.begin();
+    signal(daemon, Signal::ABORT);
+    gone(daemon);
+    let cores = |folder: &Path| {
+        let names = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.file_name());
+        names.filter(|name| name.to_string_lossy().starts_with("core")).count()
+    };
+    assert!(cores(&world.beside("cores")) <= 1, "that of cat alone");
+    assert_eq!((cores(world.path()), cores(&world.root.kiln())), (0, 0));
 }
