@@ -35,9 +35,10 @@ impl Pipeline {
         self.lost = None;
         // Without a pipeline of Kiln a client that goes while nothing is under way leaves nothing behind, and workers that
         // run go on without it.
-        let in_flight = match ledger.kilnless {
-            true => !awaited && sight.stage.as_deref() == Some(stage::WORKING),
-            false => sight.is_active(),
+        let in_flight = if ledger.kilnless {
+            !awaited && sight.stage.as_deref() == Some(stage::WORKING)
+        } else {
+            sight.is_active()
         };
         if none_lives && in_flight && sight.flag.is_none() && self.policy.daemon.mode == Mode::Act {
             let nudges = sight.activity.as_ref().map_or(0, |activity| activity.nudge_count);

@@ -165,8 +165,8 @@ fn each_is_told_once_until_it_moves_and_a_new_attempt_inherits_nothing() {
     assert_eq!(told(&ledger, 668).0, [format!("waits-for-person {KEY}")]);
 }
 
-#[test]
-fn the_words_name_the_track_its_step_and_since_when() {
+/// One of each trouble.
+fn troubled() -> Ledger {
     let finding = Finding {
         track: KEY.to_owned(),
         rule: "stale-signal".to_owned(),
@@ -189,7 +189,7 @@ fn the_words_name_the_track_its_step_and_since_when() {
     };
     let gone =
         Said { track: "task:.task/fix/gone".to_owned(), context: "s1".to_owned(), ..said(State::Running) };
-    let ledger = folded([
+    folded([
         track(0, said(State::Running)),
         Event::of_root(0, found),
         post(1, "analyst"),
@@ -201,7 +201,12 @@ fn the_words_name_the_track_its_step_and_since_when() {
             5,
             Said { track: "task:b".to_owned(), reason: "no simulator".to_owned(), ..said(State::Blocked) },
         ),
-    ]);
+    ])
+}
+
+#[test]
+fn the_words_name_the_track_its_step_and_since_when() {
+    let ledger = troubled();
     let dead = BTreeSet::new();
     let facts = facts(&ledger, &dead);
     let (all, _) = troubles(&facts, 60 * MINUTE);
