@@ -142,7 +142,7 @@ pub fn ensure_unless_begun(root: &Root, now: Moment) -> Result<Option<Started>, 
     if is_fine(&look(root, now)) {
         return Ok(Some(Started::Already));
     }
-    root.prepare()?;
+    root.make_home()?;
     let Some(start) = lock::acquire(&root.in_own("start.lock"), Duration::ZERO)? else { return Ok(None) };
     ensure_under(start, root, now, &[]).map(Some)
 }

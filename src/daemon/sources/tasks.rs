@@ -31,18 +31,29 @@ const MOST_FAULTS: usize = 8;
 /// A change within this time of the last may bear the same stamp: what is so young is read again, and a file that is
 /// broken may not be written to its end yet.
 const YOUNG: Millis = 2000;
+/// The clock of a file system runs behind by so much at most: it goes by the ticks of the kernel.
+const BEHIND: Millis = 100;
 /// A worker that had said nothing for so long when watching began is over, whatever its signal says.
 const ABANDONED: Millis = 24 * 3_600_000;
 
 /// The task folders of one root.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Tasks {
+    /// Task folders that are looked at.
+    most: usize,
     folders: BTreeMap<String, Folder>,
     /// Folders above them.
     above: Vec<PathBuf>,
     root: PathBuf,
     /// Wall time of the last look.
     looked: Option<Millis>,
+}
+
+impl Default for Tasks {
+    fn default() -> Self {
+        let (folders, above, root) = (BTreeMap::new(), Vec::new(), PathBuf::new());
+        Self { most: MOST_FOLDERS, folders, above, root, looked: None }
+    }
 }
 
 /// A task folder.
@@ -134,16 +145,17 @@ impl Tasks {
     fn list(&mut self, policy: &Policy, news: &mut News) -> BTreeSet<String> {
         let (mut found, mut above) = (BTreeSet::new(), BTreeSet::new());
         for pattern in &policy.tasks.folders {
-            let matches = shape::matching(&self.root, pattern, MOST_FOLDERS);
+            let matches = shape::matching(&self.root, pattern, self.most);
             if matches.is_cut {
                 news.faults.push(format!(
-                    "{pattern}: there are more than {MOST_FOLDERS} task folders; move finished ones elsewhere"
+                    "{pattern}: there are more than {} task folders; move finished ones elsewhere",
+                    self.most
                 ));
             }
             found.extend(matches.folders);
             let parts: Vec<&str> = pattern.split('/').collect();
             for length in 1..parts.len() {
-                let parents = shape::matching(&self.root, &parts[..length].join("/"), MOST_FOLDERS);
+                let parents = shape::matching(&self.root, &parts[..length].join("/"), self.most);
                 above.extend(parents.folders.iter().map(|name| self.root.join(name)));
             }
         }
@@ -265,7 +277,7 @@ fn take(signal: &Signal, changed: Millis, place: &Place, view: &View<'_>, news: 
         return true;
     }
     // What lay there before it was watched violates nothing: that worker is over.
-    let is_old = known.is_none() && changed < place.since;
+    let is_old = known.is_none() && changed.saturating_add(BEHIND) < place.since;
     let over = Said { state: State::Ended, ..said.clone() };
     let mut find = |rule: &str, fact: &str| {
         news.find(rule, &place.file, &place.key, fact, &signal.role, view);

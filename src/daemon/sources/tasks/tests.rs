@@ -419,10 +419,13 @@ fn other_places_are_a_setting() {
 #[test]
 fn more_folders_than_are_looked_at_are_a_fault() {
     let mut field = Field::new();
-    fs::create_dir_all(field.path(".task/many")).unwrap();
-    for name in 0..=MOST_FOLDERS {
-        fs::create_dir(field.path(&format!(".task/many/{name}"))).unwrap();
+    assert_eq!(field.tasks.most, 10_000);
+    field.tasks.most = 3;
+    for name in ["p-1", "p-2", "p-3"] {
+        field.signal(&format!(".task/fix/{name}/SIGNAL.json"), &json!({"status": "running"}));
     }
+    assert_eq!(field.news().faults, [""; 0]);
+    field.put(".task/fix/p-4/TASK.md", "");
     let faults = field.news().faults;
-    assert_eq!(faults, [".task/*/*: there are more than 10000 task folders; move finished ones elsewhere"]);
+    assert_eq!(faults, [".task/*/*: there are more than 3 task folders; move finished ones elsewhere"]);
 }
