@@ -234,13 +234,13 @@ impl Pipeline {
 
     /// After a gap in our own looks, a sleep or a step of the wall clock nothing is judged for a tick: whoever else
     /// stood still must get a chance to move first.
-    /// Returns whether it was so.
+    /// Returns whether the machine slept or the clock was set.
     fn settle(&mut self, now: Moment) -> bool {
         let Some((last, nap)) = self.last else { return false };
         let tick = self.policy.daemon.tick;
         let late = now.awake_since(last).saturating_sub(nap) > tick.max(JUMP);
-        let woke = late || now.slept_since(last) > JUMP || now.stepped_since(last) > JUMP;
-        if woke {
+        let woke = now.slept_since(last) > JUMP || now.stepped_since(last) > JUMP;
+        if woke || late {
             self.settling = self.settling.max(now.awake + tick);
         }
         woke

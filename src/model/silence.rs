@@ -8,6 +8,7 @@ use super::judge::Facts;
 use super::ledger::{Ledger, Session};
 use super::moment::{Millis, millis};
 use super::overdue::Note;
+use super::posts::turns;
 use super::track::{Kind, State, Track};
 use super::wording::{clock, plain};
 
@@ -15,6 +16,9 @@ use super::wording::{clock, plain};
 const GRACE: Duration = Duration::from_secs(60);
 /// Findings that are told with a track at most.
 const MOST_FINDINGS: usize = 3;
+
+/// Roles of a team session whose turn it is that are told at most.
+const MOST_TURNS: usize = 3;
 
 /// What is wrong with one track.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,6 +135,16 @@ impl Trouble<'_> {
         evidence.extend(latest.map(|(name, agent)| {
             let kind = if agent.kind.is_empty() { "message" } else { agent.kind.as_str() };
             format!("its last message is a {} of {} at {}", plain(kind, 40), plain(name, 60), clock(agent.at))
+        }));
+        evidence.extend(turns(self.track).into_iter().take(MOST_TURNS).map(|turn| {
+            let (role, by) = (plain(turn.role, 60), plain(turn.by, 60));
+            let last = turn
+                .last
+                .map_or_else(|| "nothing so far".to_owned(), |last| format!("nothing since {}", clock(last)));
+            format!(
+                "it is the turn of {role}: {by} addressed it at {}, and it has posted {last}",
+                clock(turn.since)
+            )
         }));
         let found = facts.ledger.tracks.findings.iter().rev().filter(|found| found.finding.track == self.key);
         evidence.extend(found.take(MOST_FINDINGS).map(|found| found.finding.words()));

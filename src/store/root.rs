@@ -186,7 +186,7 @@ impl Root {
             let ignore = self.in_home(".gitignore");
             match fs::OpenOptions::new().write(true).create_new(true).open(&ignore) {
                 Ok(mut file) => {
-                    io::Write::write_all(&mut file, b"*\n").map_err(FileError::of("write", &ignore))?
+                    io::Write::write_all(&mut file, b"*\n").map_err(FileError::of("write", &ignore))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(FileError::of("write", &ignore)(error)),

@@ -162,7 +162,8 @@ impl Session {
     pub fn explorations(&self, root: &Root) -> Vec<(String, Millis)> {
         let folder = root.path().join(self.file("explorations"));
         let mut names = names(&folder);
-        names.retain(|name| name.starts_with("explore-") && name.ends_with(".json"));
+        let is_json = |name: &str| Path::new(name).extension().is_some_and(|end| end == "json");
+        names.retain(|name| name.starts_with("explore-") && is_json(name));
         names.into_iter().filter_map(|name| Some((name.clone(), modified(&folder.join(name))?))).collect()
     }
 

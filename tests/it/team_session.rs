@@ -62,7 +62,7 @@ impl<'a> Team<'a> {
     }
 
     /// Posts a message, and takes a report over into the record.
-    fn post(&mut self, from: &str, to: &str, kind: &str, data: &Value) {
+    pub(crate) fn post(&mut self, from: &str, to: &str, kind: &str, data: &Value) {
         let mut line = json!({
             "id": format!("MSG-{:03}", self.next), "ts": stamp(0), "from": from, "to": to, "type": kind,
             "summary": format!("[{from}] {kind} → {to}: a text that is nobody's business"), "dispatch_status": "delivered"

@@ -165,8 +165,8 @@ fn each_is_told_once_until_it_moves_and_a_new_attempt_inherits_nothing() {
     assert_eq!(told(&ledger, 668).0, [format!("waits-for-person {KEY}")]);
 }
 
-#[test]
-fn the_words_name_the_track_its_step_and_since_when() {
+/// One of each trouble.
+fn troubled() -> Ledger {
     let finding = Finding {
         track: KEY.to_owned(),
         rule: "stale-signal".to_owned(),
@@ -189,7 +189,7 @@ fn the_words_name_the_track_its_step_and_since_when() {
     };
     let gone =
         Said { track: "task:.task/fix/gone".to_owned(), context: "s1".to_owned(), ..said(State::Running) };
-    let ledger = folded([
+    folded([
         track(0, said(State::Running)),
         Event::of_root(0, found),
         post(1, "analyst"),
@@ -201,7 +201,12 @@ fn the_words_name_the_track_its_step_and_since_when() {
             5,
             Said { track: "task:b".to_owned(), reason: "no simulator".to_owned(), ..said(State::Blocked) },
         ),
-    ]);
+    ])
+}
+
+#[test]
+fn the_words_name_the_track_its_step_and_since_when() {
+    let ledger = troubled();
     let dead = BTreeSet::new();
     let facts = facts(&ledger, &dead);
     let (all, _) = troubles(&facts, 60 * MINUTE);
@@ -234,4 +239,32 @@ fn the_words_name_the_track_its_step_and_since_when() {
     let worst = worst(&facts, 60 * MINUTE).unwrap();
     assert_eq!((worst.cause, worst.root.as_str()), (Cause::WorkerGone, "task:.task/fix/gone"));
     assert_eq!(blocked(&facts, 60 * MINUTE).unwrap().cause, Cause::TeamHalted);
+}
+
+#[test]
+fn a_silent_team_says_whose_turn_it_is() {
+    let post = |minute: Millis, line: u64, from: &str, to: &str, kind: &str| {
+        let text = ToOwned::to_owned;
+        let posting = Posting {
+            track: text("team:TLS-x"),
+            line,
+            from: text(from),
+            to: text(to),
+            kind: text(kind),
+            ..Posting::default()
+        };
+        Event::of_root(minute * MINUTE, What::Posted(Box::new(posting)))
+    };
+    let ledger = folded([
+        post(0, 1, "coordinator", "analyst", "message"),
+        post(1, 2, "analyst", "coordinator", "state_update"),
+        post(2, 3, "coordinator", "planner", "message"),
+    ]);
+    let dead = BTreeSet::new();
+    let facts = facts(&ledger, &dead);
+    let (all, _) = troubles(&facts, 40 * MINUTE);
+    insta::assert_snapshot!(all[0].diagnosis(&facts).evidence.join("\n"), @r"
+    its last message is a message of coordinator at 1970-01-01T00:02:00Z
+    it is the turn of planner: coordinator addressed it at 1970-01-01T00:02:00Z, and it has posted nothing so far
+    ");
 }

@@ -1,5 +1,6 @@
 //! The fold of what tracks say.
 
+use super::fold::{MOST, MOST_AGENTS, MOST_FINDINGS};
 use super::*;
 use crate::model::event::{Event, What};
 use crate::model::ledger::Ledger;

@@ -70,6 +70,11 @@ fn f18_a_starter_that_stands_still_holds_up_no_hook_for_ever_and_is_named() {
     assert_eq!(start.code, 0);
     let is_named = |what: &What| matches!(what, What::Fault { fault } if fault.contains("has been starting"));
     assert_eq!(world.count(is_named), 1);
+    // In the midst of a turn nobody waits for it: no limit of the starter's passes, and nothing is complained of twice.
+    for _ in 0..20 {
+        assert_eq!(world.hook(&world.event("PostToolUse", &json!({"tool_name": "Write"}))), Ran::silence());
+    }
+    assert_eq!(world.count(is_named), 1);
     drop(held);
     world.begin();
 }
