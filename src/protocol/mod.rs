@@ -5,6 +5,7 @@ pub mod api_error;
 pub mod client_settings;
 pub mod flag_json;
 pub mod frame;
+pub mod guards;
 pub mod hook_table;
 pub mod message;
 pub mod nudge_json;
