@@ -206,7 +206,7 @@ pub fn journal(bytes: &[u8]) {
 /// `install` ends, is done once, and `uninstall` gives back every byte.
 pub fn client_settings(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let table = hook_table::registrations("/opt/watchdog", Some(std::time::Duration::from_secs(60)));
+    let table = hook_table::registrations("/opt/watchdog", Some(std::time::Duration::from_secs(60)), false);
     let entries = client_settings::entries(text);
     assert_eq!(client_settings::uninstall(text, None).is_err(), entries.is_err());
     let Ok(done) = client_settings::install(text, &table) else { return };
