@@ -161,6 +161,7 @@ impl Ledger {
             | What::Fault { .. }
             | What::Noted { .. }
             | What::Helped { .. }
+            | What::Guarded { .. }
             | What::Roster { .. }
             | What::Unknown => {}
             What::ApiError { error, holds, reset_at } => {

@@ -8,6 +8,7 @@ pub mod client_file;
 pub mod config;
 pub mod file;
 pub mod flag_file;
+pub mod guarded;
 pub mod iter_log;
 pub mod journal;
 pub mod lock;

@@ -27,6 +27,7 @@ impl Rehearsal {
             | What::PersonTold
             | What::Noted { .. }
             | What::Helped { .. }
+            | What::Guarded { .. }
             | What::DaemonStart { .. }
             | What::DaemonStop { .. }
             | What::Fault { .. } => return,
