@@ -79,21 +79,7 @@ fn reply(arguments: impl Iterator<Item = OsString>) -> Reply {
 fn handle(scene: &mut Scene) -> Reply {
     match scene.payload.event.as_str() {
         "SessionStart" => session::start(scene),
-        "UserPromptSubmit" | "PreToolUse" => {
-            if let Some(refusal) = guards::before_tool(scene) {
-                return guards::deny(scene, &refusal);
-            }
-            let taken = if scene.event.is_lead() { taking::take(scene) } else { None };
-            scene.note_fault(heartbeat::beat(scene, |_| ()));
-            if scene.payload.event == "UserPromptSubmit" {
-                help::turn_over(scene);
-            }
-            let texts: Vec<String> = taken.into_iter().chain(help::goes_on(scene)).collect();
-            if texts.is_empty() {
-                return Reply::Silence;
-            }
-            answer::context(&scene.payload.event, &texts.join("\n"))
-        }
+        "UserPromptSubmit" | "PreToolUse" => begin(scene),
         "PostToolUse" | "PostToolUseFailure" => {
             scene.note_fault(heartbeat::beat(scene, |_| ()));
             if matches!(scene.payload.tool(), "Write" | "Edit") {
@@ -141,6 +127,23 @@ fn handle(scene: &mut Scene) -> Reply {
             Reply::Silence
         }
     }
+}
+
+/// The lead's prompt or a tool call begins.
+fn begin(scene: &Scene) -> Reply {
+    if let Some(refusal) = guards::before_tool(scene) {
+        return guards::deny(scene, &refusal);
+    }
+    let taken = if scene.event.is_lead() { taking::take(scene) } else { None };
+    scene.note_fault(heartbeat::beat(scene, |_| ()));
+    if scene.payload.event == "UserPromptSubmit" {
+        help::turn_over(scene);
+    }
+    let texts: Vec<String> = taken.into_iter().chain(help::goes_on(scene)).collect();
+    if texts.is_empty() {
+        return Reply::Silence;
+    }
+    answer::context(&scene.payload.event, &texts.join("\n"))
 }
 
 fn explicit_root(arguments: &[OsString]) -> Option<OsString> {

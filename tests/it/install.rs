@@ -308,12 +308,18 @@ fn the_bridge_can_be_left_out_and_follows_its_setting() {
 #[test]
 fn guards_are_registered_when_they_are_asked_for_and_gone_when_they_are_not() {
     let home = Home::new();
-    let installed = there_and_back(&home, "--guards", &home.settings());
+    let before = home.everything();
+    let shown = home.run("install --guards --dry-run");
+    assert_eq!(shown.matches("\"--guards\"").count(), 7, "{shown}");
+    assert_eq!(home.everything(), before, "a dry run writes nothing");
+    home.run("install --guards");
+    let installed = home.read();
     assert_eq!(installed.matches("\"--guards\"").count(), 7, "{installed}");
     assert_eq!(installed.matches(PROGRAM).count(), 18, "{installed}");
     assert!(installed.contains("\"TaskCreated\"") && installed.contains("\"TaskCompleted\""), "{installed}");
+    home.run("uninstall");
+    assert_eq!(home.everything(), before, "uninstall leaves everything as it was");
     // From plain hooks to guards and back: what is no longer wanted goes.
-    let before = home.everything();
     home.run("install");
     let plain = home.read();
     let said = home.run("install --guards");

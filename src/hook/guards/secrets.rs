@@ -14,7 +14,8 @@ pub(super) fn look(scene: &Scene) -> Option<Refusal> {
     let tool = scene.payload.tool();
     let places = named(tool, scene.payload.value("tool_input"));
     let folder = scene.payload.field("cwd").to_owned();
-    let glob = places.iter().find_map(|place| glob(Path::new(&folder), place))?;
+    let written = places.iter().find_map(Named::glob);
+    let glob = written.or_else(|| behind_links(Path::new(&folder), &places))?;
     let tool = plain(tool, 60);
     let text = format!(
         "{MARK} this call of {tool} was denied: it names a file that matches `{glob}`. The Kiln protocol keeps files of \
@@ -25,9 +26,12 @@ pub(super) fn look(scene: &Scene) -> Option<Refusal> {
     Some(Refusal { guard: "secrets", place: glob.to_owned(), fact: tool, text })
 }
 
-fn glob(folder: &Path, place: &Named) -> Option<&'static str> {
-    place.glob().or_else(|| {
-        let folder = folder.is_absolute().then_some(folder)?;
-        glob_of(&guarded::behind_link(folder, &place.path)?)
-    })
+/// Places that are looked at on disk: the file of a tool, the first words of a command.
+const MOST_LINKS: usize = 64;
+
+/// The glob that a file matches to which a link of a harmless name leads.
+fn behind_links(folder: &Path, places: &[Named]) -> Option<&'static str> {
+    let folder = folder.is_absolute().then_some(folder)?;
+    let behind = places.iter().take(MOST_LINKS).filter_map(|place| guarded::behind_link(folder, &place.path));
+    behind.into_iter().find_map(|path| glob_of(&path))
 }

@@ -60,7 +60,9 @@ fn by_role(scene: &Scene, events: &[Event], who: Who<'_>) -> Vec<Violation> {
     let Some(policy) = scene.settings() else { return Vec::new() };
     let rules = signals::rules(&policy);
     let mut ledger = Ledger::with(rules.clone());
-    events.iter().for_each(|event| ledger.apply(event));
+    for event in events {
+        ledger.apply(event);
+    }
     let graph = &ledger.graph;
     let (session, name) = graph.place(&scene.event.session, &scene.event.agent, &scene.event.name);
     let none = Team::default();

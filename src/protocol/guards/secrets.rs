@@ -95,7 +95,7 @@ fn expands(pattern: &[u8], name: &[u8]) -> bool {
 }
 
 /// Places of one call at most.
-const MOST: usize = 512;
+const MOST: usize = 16 * 1024;
 
 /// The places that a tool call names. Tools that name no place give none.
 pub fn named(tool: &str, input: &Sketch) -> Vec<Named> {

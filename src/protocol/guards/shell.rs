@@ -5,8 +5,8 @@
 //! of a here-document, texts for `echo` and `printf`, programs for an interpreter (`python -c`), patterns after `-e` and
 //! messages after `git … -m`, and every quoted word with a blank in it: those are texts, not names.
 
-/// Words of one command at most.
-const MOST: usize = 512;
+/// Words that are read of a command, before the rest of it is passed over.
+const MOST: usize = 8 * 1024;
 /// Commands within commands.
 const DEEPEST: usize = 6;
 

@@ -95,7 +95,7 @@ source_artifacts: .kiln/docs/codebase-state.md
 ";
 
 fn without(field: &str) -> String {
-    PROOF.lines().filter(|line| !line.starts_with(field)).map(|line| format!("{line}\n")).collect()
+    PROOF.split_inclusive('\n').filter(|line| !line.starts_with(field)).collect()
 }
 
 #[test]

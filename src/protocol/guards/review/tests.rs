@@ -172,7 +172,7 @@ fn browser_scoped_work_is_never_approved_from_static_review() {
         let told = ("reviewer_rerun_results", Some("4 passed in chromium"));
         assert_eq!(faults(&[scope, told]), Vec::<String>::new());
     }
-    let named = format!("{}browser_scope: yes\n", APPROVED);
+    let named = format!("{APPROVED}browser_scope: yes\n");
     assert_eq!(faults_of(&named, &Evidence::Read(TDD.to_owned())), fault);
     let shown = format!("{named}browser_evidence: .kiln/validation/shot.png\n");
     assert_eq!(faults_of(&shown, &Evidence::Read(TDD.to_owned())), Vec::<String>::new());

@@ -196,7 +196,9 @@ proptest::proptest! {
         let words = shell::words(&command);
         proptest::prop_assert!(words.iter().map(String::len).sum::<usize>() <= command.len() * 2);
         let input = sketch::read(json!({"command": command}).to_string().as_bytes()).unwrap();
-        named("Bash", &input).iter().for_each(|place| { place.glob(); });
+        for place in named("Bash", &input) {
+            place.glob();
+        }
     }
 
     #[test]

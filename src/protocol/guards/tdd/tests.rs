@@ -63,8 +63,8 @@ fn faults(text: &str) -> Vec<String> {
 fn both_branches_have_valid_samples() {
     assert_eq!(faults(VALID), Vec::<String>::new());
     assert_eq!(faults(WAIVED), Vec::<String>::new());
-    let decorated: String = VALID.lines().map(|line| format!("- {line}\r\n")).collect();
-    assert_eq!(faults(&format!("# TDD evidence\n\n{decorated}")), Vec::<String>::new());
+    let decorated = VALID.replace('\n', "\r\n- ");
+    assert_eq!(faults(&format!("# TDD evidence\n\n- {decorated}")), Vec::<String>::new());
     assert_eq!(faults(&with(VALID, "testable", Some("`Yes`"))), Vec::<String>::new());
     assert_eq!(
         faults(&with(VALID, "test_files_added_or_changed", Some("\n  - a.rs\n  - b.rs"))),
