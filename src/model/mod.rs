@@ -28,4 +28,5 @@ pub mod stall;
 pub mod team;
 pub mod traffic;
 pub mod wait;
+pub mod walk;
 pub mod wording;

@@ -176,6 +176,23 @@ pub fn remove(path: &Path) -> Result<(), FileError> {
     }
 }
 
+/// Removes what killed writers left in a folder for temporary files. A file that somebody writes at this moment stays.
+pub fn sweep(temp_dir: &Path) {
+    for entry in fs::read_dir(temp_dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|kind| kind != "new") {
+            continue;
+        }
+        let Ok(Some(file)) = open_own(&path) else { continue };
+        // Whoever waits for this lock looks afterwards whether the file is still in its place.
+        if lock::lock(&file, Kind::Exclusive, Duration::ZERO).is_ok_and(|taken| taken)
+            && lock::is_in_place(&file, &path)
+        {
+            fs::remove_file(&path).ok();
+        }
+    }
+}
+
 /// Makes a folder of ours (0700) if it is not there, and refuses one that is not ours.
 ///
 /// # Errors
