@@ -34,6 +34,11 @@ impl Kind {
         }
     }
 
+    fn with_article(self) -> String {
+        let article = if self == Self::Implementation { "an" } else { "a" };
+        format!("{article} {}", self.word())
+    }
+
     /// Chunks are built and reviewed; QA and the end of the build are about whole milestones.
     fn has_chunk(self) -> bool {
         matches!(self, Self::Implementation | Self::Review)
@@ -134,7 +139,8 @@ impl Task {
         let mut found = Vec::new();
         let mut wants = |name: &str, is_there: bool, example: &str| {
             if !is_there {
-                let way_out = format!("the description of a {} task has a line `{example}`", kind.word());
+                let way_out =
+                    format!("the description of {} task has a line `{example}`", kind.with_article());
                 found.push(Violation::new(&self.place(), name, "is missing", way_out));
             }
         };
@@ -158,8 +164,10 @@ impl Task {
             self.says(&[field]).is_some()
         };
         let missing = |name: &str, shape: &str| {
-            let way_out =
-                format!("a {} task is done when its description has a line `{name}: {shape}`", kind.word());
+            let way_out = format!(
+                "{} task is done when its description has a line `{name}: {shape}`",
+                kind.with_article()
+            );
             Violation::new(&place, name, "is missing", way_out)
         };
         match kind {
