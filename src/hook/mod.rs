@@ -59,7 +59,8 @@ fn reply(arguments: impl Iterator<Item = OsString>) -> Reply {
     let Some(payload) = stdin::read().and_then(|bytes| payload::read(&bytes)) else { return Reply::Silence };
     let arguments: Vec<OsString> = arguments.collect();
     let Some(mut scene) = Scene::find(payload, explicit_root(&arguments)) else { return Reply::Silence };
-    scene.guards = arguments.iter().any(|word| word == GUARDS);
+    // They are the Kiln protocol's: a project that is watched for something else knows nothing of them.
+    scene.guards = arguments.iter().any(|word| word == GUARDS) && scene.root.kiln().is_dir();
     // A project may come with links in place of our folders: nothing is read, written or removed through them. The
     // commands say so by name; here there is no place of ours where it could be said.
     if scene.root.check().is_err() {

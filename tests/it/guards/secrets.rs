@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use watchdog::model::event::What;
 
 use super::{by, call};
-use crate::world::{Ran, World};
+use crate::world::{Ran, World, finish};
 
 #[track_caller]
 fn denied(ran: &Ran) -> String {
@@ -139,4 +139,17 @@ fn other_events_of_a_guarded_hook_are_what_they_are_without() {
         world.guarded(&by(&world, "coder", "SubagentStop", &json!({"stop_hook_active": false}))),
         Ran::silence()
     );
+}
+
+#[test]
+fn a_project_that_is_watched_without_kiln_has_no_guards() {
+    let world = World::new("build");
+    let other = world.beside("other");
+    std::fs::create_dir(other.join(".watchdog")).expect("a folder");
+    std::fs::write(other.join(".watchdog/STATE.md"), "- **stage**: build\n").expect("a stage");
+    let mut payload = call(&world, "coder", "PreToolUse", "Read", &json!({"file_path": other.join(".env")}));
+    payload["cwd"] = json!(other);
+    let mut command = world.command(&["hook", "--guards"]);
+    command.current_dir(&other);
+    assert_eq!(finish(command, payload.to_string().as_bytes()), Ran::silence());
 }
