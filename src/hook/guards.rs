@@ -45,11 +45,17 @@ impl Refusal {
 
 /// A tool is about to be called.
 pub(super) fn before_tool(scene: &Scene) -> Option<Refusal> {
+    if scene.guards {
+        task::note_update(scene);
+    }
     shielded(scene, &["PreToolUse"], secrets::look)
 }
 
 /// A tool was called.
 pub(super) fn after_tool(scene: &Scene) -> Option<Refusal> {
+    if scene.guards {
+        task::note_update(scene);
+    }
     shielded(scene, &["PostToolUse"], state::written)
 }
 

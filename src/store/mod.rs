@@ -20,6 +20,7 @@ pub mod sessions;
 pub mod settings;
 pub mod signals;
 pub mod state_file;
+pub mod task_file;
 pub mod team_file;
 pub mod transient;
 

@@ -123,21 +123,28 @@ fn a_critical_task_without_its_metadata_is_not_made_and_one_without_proof_not_do
     let api = Api::start();
     let client =
         Client::open(&project, &api, &[UNASKED, &["--allowedTools", "TaskCreate,TaskUpdate"]].concat());
-    let make = |description: &str| {
-        let input =
-            json!({"subject": "Review chunk 2", "description": description, "activeForm": "Reviewing"});
+    let make = |metadata: Value| {
+        let input = json!({"subject": "Review chunk 2", "description": "as agreed", "activeForm": "Reviewing",
+                           "metadata": metadata});
         format!("@tool TaskCreate {input}")
     };
-    client.prompt(&format!("{}\n@say REFUSED", make("milestone_id: 1")));
+    client.prompt(&format!("{}\n@say REFUSED", make(json!({"milestone_id": 1}))));
     project.first_recorded("Stop", "last_assistant_message", "REFUSED");
-    api.first_holding("role is missing; the description of a review task has a line `role: {who does it}`");
-    client.prompt(&format!("{}\n@say MADE", make("milestone_id: 1\nrole: reviewer")));
+    api.first_holding("role is missing; a review task has `role: {who does it}` in its metadata, or as a line of its description");
+    client.prompt(&format!("{}\n@say MADE", make(json!({"milestone_id": 1, "role": "reviewer"}))));
     project.first_recorded("Stop", "last_assistant_message", "MADE");
     let made = project.recorded("TaskCreated");
     let id = made.last().expect("it was recorded")["task_id"].clone();
     client
         .prompt(&format!("@tool TaskUpdate {}\n@say NOT-DONE", json!({"taskId": id, "status": "completed"})));
     project.first_recorded("Stop", "last_assistant_message", "NOT-DONE");
-    api.first_holding("verdict_path is missing; a review task is done when its description has a line");
-    assert_eq!(on_record(&project), ["task_created", "task_completed"]);
+    api.first_holding(
+        "verdict_path is missing; a review task is done with `verdict_path: {path of review.md}`",
+    );
+    // What the completing call itself sets is not in the client's list yet.
+    let update = json!({"taskId": id, "status": "completed", "metadata": {"verdict_path": "none/review.md"}});
+    client.prompt(&format!("@tool TaskUpdate {update}\n@say NO-FILE"));
+    project.first_recorded("Stop", "last_assistant_message", "NO-FILE");
+    api.first_holding("verdict_path leads to no file (none/review.md)");
+    assert_eq!(on_record(&project), ["task_created", "task_completed", "task_completed"]);
 }

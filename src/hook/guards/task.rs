@@ -5,16 +5,34 @@ use super::{Refusal, seen};
 use crate::model::event::{Event, What};
 use crate::protocol::guards::handoff::{Archive, archive};
 use crate::protocol::guards::proof::{self, Found};
-use crate::protocol::guards::task::{Kind, Task};
+use crate::protocol::guards::task::{Kind, Task, set_by};
 use crate::protocol::guards::{Violation, proof as proofs};
-use crate::store::{guarded, journal};
+use crate::store::{guarded, journal, task_file};
 
 /// A task that a turn's end would complete is refused this often until it changes: the agent could never stop.
 const MOST_AT_TURN_END: usize = 2;
 
+/// Notes what a call of TaskUpdate sets while it is under way: the client's list gets it only when nothing refuses it.
+pub(super) fn note_update(scene: &Scene) {
+    let input = scene.payload.value("tool_input");
+    let session = &scene.event.session;
+    let Some(id) = input.get("taskId").word().filter(|_| scene.payload.tool() == "TaskUpdate") else {
+        return;
+    };
+    let set = set_by(input);
+    if scene.payload.event != "PreToolUse" {
+        task_file::forget(&scene.root, session, id);
+    } else if set.iter().next().is_some() {
+        scene.note_fault(task_file::put(&scene.root, session, id, &set));
+    }
+}
+
 /// Looks at the task of the event.
 pub(super) fn look(scene: &Scene) -> Option<Refusal> {
-    let task = Task::of(&scene.payload);
+    let (session, id) = (&scene.event.session, scene.payload.field("task_id"));
+    let under_way = task_file::under_way(&scene.root, session, id);
+    let listed = task_file::of_client(session, scene.payload.field("team_name"), id);
+    let task = Task::of(&scene.payload, &[under_way, listed.unwrap_or_default()]);
     let kind = task.kind()?;
     let place = task.place();
     if scene.payload.event == "TaskCreated" {

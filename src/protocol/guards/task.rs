@@ -1,14 +1,17 @@
 //! Tasks of the native task list (`kiln-protocol`, "Task DAG and State Hooks"): which of them are critical, what they
 //! must say of themselves when they are made, and what must prove that they are done.
 //!
-//! A hook is shown a task's subject and description and nothing else of the list, so the links stand in the description
-//! as lines `name: value`.
+//! A hook is shown a task's subject and description. Its metadata lie in the client's list, and what the completing call
+//! itself sets is seen when that call begins; lines `name: value` of the description count as metadata do.
 
 use super::Violation;
 use super::fields::{Fields, bare, is_empty, is_nothing};
-use crate::model::wording::plain;
+use crate::model::wording::{one_line, plain};
 use crate::protocol::payload::Payload;
 use crate::protocol::sketch::Sketch;
+
+/// The longest value that is taken of a task's metadata.
+const LONGEST: usize = 400;
 
 /// A critical task's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,17 +83,16 @@ pub enum Wants {
 }
 
 impl Task {
-    /// Reads the task of a payload.
-    pub fn of(payload: &Payload) -> Self {
+    /// Reads the task of a payload, with what is known of its metadata from elsewhere, the latest first.
+    pub fn of(payload: &Payload, known: &[Fields]) -> Self {
         let text = |name: &str| payload.field(name).to_owned();
         let description = text("task_description");
-        let mut fields = Fields::read(&description);
+        let mut fields = Fields::default();
         // No client is known to show them; one that does is believed.
-        for name in ["task_metadata", "metadata"] {
-            if let Sketch::Object(members) = payload.value(name) {
-                for (key, value) in members {
-                    fields.add(&key.to_ascii_lowercase(), &shown(value));
-                }
+        let shown = ["task_metadata", "metadata"].map(|name| metadata(payload.value(name)));
+        for source in known.iter().chain(&shown).chain([&Fields::read(&description)]) {
+            for (name, value) in source.iter() {
+                fields.add(name, value);
             }
         }
         Self { id: text("task_id"), subject: text("task_subject"), description, fields }
@@ -139,8 +141,10 @@ impl Task {
         let mut found = Vec::new();
         let mut wants = |name: &str, is_there: bool, example: &str| {
             if !is_there {
-                let way_out =
-                    format!("the description of {} task has a line `{example}`", kind.with_article());
+                let way_out = format!(
+                    "{} task has `{example}` in its metadata, or as a line of its description",
+                    kind.with_article()
+                );
                 found.push(Violation::new(&self.place(), name, "is missing", way_out));
             }
         };
@@ -165,7 +169,7 @@ impl Task {
         };
         let missing = |name: &str, shape: &str| {
             let way_out = format!(
-                "{} task is done when its description has a line `{name}: {shape}`",
+                "{} task is done with `{name}: {shape}` in its metadata, or as a line of its description",
                 kind.with_article()
             );
             Violation::new(&place, name, "is missing", way_out)
@@ -252,6 +256,50 @@ fn of_word(word: &str) -> Option<Kind> {
         "build_complete" => Some(Kind::BuildComplete),
         _ => None,
     }
+}
+
+/// The fields that guards ask of a task: all that is taken of its metadata.
+const NAMES: [&str; 15] = [
+    "category",
+    "task_category",
+    "task_kind",
+    "milestone",
+    "milestone_id",
+    "chunk",
+    "chunk_id",
+    "role",
+    "assignee_role",
+    "review_task",
+    "review_task_id",
+    "verdict_path",
+    "qa_verdict_path",
+    "open_blocking_tasks",
+    "final_archive_check",
+];
+
+/// What a call of TaskUpdate sets, of its metadata and of lines of its description.
+pub fn set_by(input: &Sketch) -> Fields {
+    let mut fields = metadata(input.get("metadata"));
+    for (name, value) in Fields::read(input.get("description").text()).iter() {
+        if NAMES.contains(&name) {
+            fields.add(name, &one_line(value, LONGEST));
+        }
+    }
+    fields
+}
+
+/// Takes from a task's metadata what guards ask for, each on one line.
+pub fn metadata(value: &Sketch) -> Fields {
+    let mut fields = Fields::default();
+    if let Sketch::Object(members) = value {
+        for (name, value) in members {
+            let name = name.to_ascii_lowercase();
+            if NAMES.contains(&name.as_str()) {
+                fields.add(&name, &one_line(&shown(value), LONGEST));
+            }
+        }
+    }
+    fields
 }
 
 fn shown(value: &Sketch) -> String {

@@ -1,6 +1,6 @@
 //! Critical tasks are made with their metadata, and done with their proof.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{APPROVED, CHUNK, TDD, by, call, send};
 use crate::world::{Ran, World};
@@ -41,7 +41,9 @@ fn a_critical_task_without_milestone_chunk_and_role_is_not_made() {
     let ran = task(&world, "TaskCreated", "Review chunk 2", "milestone_id: 1");
     refused(
         &ran,
-        &["task 7: role is missing; the description of a review task has a line `role: {who does it}`"],
+        &[
+            "task 7: role is missing; a review task has `role: {who does it}` in its metadata, or as a line of its description",
+        ],
     );
     let whole = "category: implementation\nmilestone_id: 1\nchunk_id: 2\nrole: builder";
     assert_eq!(task(&world, "TaskCreated", "Implement the parser", whole), Ran::silence());
@@ -177,4 +179,67 @@ fn each_task_guard_has_its_own_setting_and_needs_a_pipeline() {
     let plain =
         by(&world, "krs-one", "TaskCreated", &json!({"task_id": "7", "task_subject": "Review chunk 2"}));
     assert_eq!(world.hook(&plain), Ran::silence(), "a hook without guards");
+}
+
+/// Puts a task into the client's own list, as it was seen to keep it.
+fn listed(world: &World, id: &str, metadata: &Value) {
+    let folder = world.beside("home/.claude/tasks/session-5e55-lea");
+    let task = json!({
+        "id": id, "subject": "Review chunk 2", "description": "", "activeForm": "Reviewing", "status": "pending",
+        "blocks": [], "blockedBy": [], "metadata": metadata,
+    });
+    std::fs::write(folder.join(format!("{id}.json")), task.to_string()).expect("a task");
+}
+
+#[test]
+fn metadata_are_read_from_the_client_s_list_of_tasks() {
+    let world = World::new("build");
+    updating(&world);
+    refused(
+        &task(&world, "TaskCreated", "Review chunk 2", ""),
+        &["task 7: milestone_id is missing", "task 7: role is missing"],
+    );
+    listed(&world, "7", &json!({"milestone_id": 1, "role": "reviewer"}));
+    assert_eq!(task(&world, "TaskCreated", "Review chunk 2", ""), Ran::silence());
+    refused(&task(&world, "TaskCompleted", "Review chunk 2", ""), &["task 7: verdict_path is missing"]);
+    world.put(&format!("{CHUNK}/tdd-evidence.md"), TDD);
+    let path = world.put(&format!("{CHUNK}/review.md"), APPROVED);
+    listed(&world, "7", &json!({"milestone_id": 1, "role": "reviewer", "verdict_path": path}));
+    assert_eq!(task(&world, "TaskCompleted", "Review chunk 2", ""), Ran::silence());
+    // A list that cannot be read is no list.
+    let folder = world.beside("home/.claude/tasks/session-5e55-lea");
+    std::fs::write(folder.join("7.json"), "{\"metadata\": {\"verd").expect("half a file");
+    refused(&task(&world, "TaskCompleted", "Review chunk 2", ""), &["task 7: verdict_path is missing"]);
+}
+
+#[test]
+fn what_the_completing_call_itself_sets_counts_while_it_is_under_way() {
+    let world = World::new("build");
+    world.put(&format!("{CHUNK}/tdd-evidence.md"), TDD);
+    world.put(&format!("{CHUNK}/review.md"), APPROVED);
+    let update = |event: &str, more: &Value| {
+        let mut input = json!({"taskId": "7", "status": "completed"});
+        for (key, value) in more.as_object().into_iter().flatten() {
+            input[key] = value.clone();
+        }
+        world.guarded(&call(&world, "sphinx", event, "TaskUpdate", &input));
+    };
+    let done = || task(&world, "TaskCompleted", "Review chunk 2", "");
+    let path = format!("{CHUNK}/review.md");
+    for more in
+        [json!({"metadata": {"verdict_path": path}}), json!({"description": format!("verdict_path: {path}")})]
+    {
+        update("PreToolUse", &more);
+        assert_eq!(done(), Ran::silence(), "{more}");
+        update("PostToolUse", &more);
+        update("PreToolUse", &json!({}));
+        refused(&done(), &["task 7: verdict_path is missing"]);
+        update("PostToolUse", &json!({}));
+    }
+    let marks = world.root.in_own("tasks");
+    assert_eq!(
+        std::fs::read_dir(marks).expect("a folder").count(),
+        0,
+        "nothing is left of a call that is over"
+    );
 }

@@ -10,7 +10,7 @@ fn read(more: &Value) -> Task {
     for (key, field) in more.as_object().unwrap() {
         value[key] = field.clone();
     }
-    Task::of(&payload::read(value.to_string().as_bytes()).unwrap())
+    Task::of(&payload::read(value.to_string().as_bytes()).unwrap(), &[])
 }
 
 fn task(subject: &str, description: &str) -> Task {
@@ -132,6 +132,30 @@ fn each_kind_needs_its_own_proof() {
 }
 
 #[test]
+fn metadata_are_taken_the_latest_first_and_only_what_guards_ask_for() {
+    let read = |text: &str| metadata(&crate::protocol::sketch::read(text.as_bytes()).unwrap());
+    let listed = read(
+        r#"{"Milestone_id": 1, "role": "builder", "token": "hunter2", "open_blocking_tasks": [], "chunk_id": "a\nb"}"#,
+    );
+    let found: Vec<(&str, &str)> = listed.iter().collect();
+    assert_eq!(
+        found,
+        [("chunk_id", "a b"), ("milestone_id", "1"), ("open_blocking_tasks", "0"), ("role", "builder")]
+    );
+    assert_eq!(read("7"), Fields::default());
+    let update = read(r#"{"role": "reviewer", "verdict_path": "a.md"}"#);
+    let value =
+        json!({"hook_event_name": "TaskCompleted", "task_description": "role: nobody\ncategory: review"});
+    let payload = payload::read(value.to_string().as_bytes()).unwrap();
+    let task = Task::of(&payload, &[update, listed]);
+    assert_eq!((task.says(&["role"]), task.says(&["milestone_id"])), (Some("reviewer"), Some("1")));
+    assert_eq!(task.kind(), Some(Kind::Review));
+    let call = json!({"taskId": "7", "metadata": {"role": "reviewer"}, "description": "Notes: x\nverdict_path: a.md\nrole: y"});
+    let call = crate::protocol::sketch::read(call.to_string().as_bytes()).unwrap();
+    assert_eq!(set_by(&call).iter().collect::<Vec<_>>(), [("role", "reviewer"), ("verdict_path", "a.md")]);
+}
+
+#[test]
 fn metadata_that_a_client_shows_counts_as_lines_do() {
     let shown = read(&json!({
         "task_subject": "parser",
@@ -147,13 +171,13 @@ fn what_is_missing_is_said_exactly() {
     let found = task("parser", "category: review\nmilestone_id: 1").created();
     let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    task 7: chunk_id is missing; the description of a review task has a line `chunk_id: {id}`
-    task 7: role is missing; the description of a review task has a line `role: {who does it}`
+    task 7: chunk_id is missing; a review task has `chunk_id: {id}` in its metadata, or as a line of its description
+    task 7: role is missing; a review task has `role: {who does it}` in its metadata, or as a line of its description
     ");
     let (found, _) = task("x", "category: build_complete\nfinal_archive_check: no").completed();
     let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     task 7: final_archive_check is "no"; it is `pass` once thoth has answered ARCHIVE_READY
-    task 7: open_blocking_tasks is missing; a build-complete task is done when its description has a line `open_blocking_tasks: 0`
+    task 7: open_blocking_tasks is missing; a build-complete task is done with `open_blocking_tasks: 0` in its metadata, or as a line of its description
     "#);
 }
