@@ -187,6 +187,7 @@ fn has_name(path: &Path) -> bool {
 /// Says what keeps the hooks from running as one would think.
 fn warn(places: &Places, path: &Path, text: &str, program: &str) -> anyhow::Result<()> {
     let mut err = anstream::stderr();
+    let guards = client_settings::entries(text).is_ok_and(|entries| entries.iter().any(|entry| entry.guards));
     if let Ok(Some(beyond)) = client_settings::beyond_json(text) {
         writeln!(err, "watchdog: {} makes it more than plain JSON;", at(path, &beyond))?;
         writeln!(
@@ -200,6 +201,10 @@ fn warn(places: &Places, path: &Path, text: &str, program: &str) -> anyhow::Resu
         if let Some(entry) = entries.iter().find(|entry| entry.command != program) {
             writeln!(err, "watchdog: {} registers {} as well:", shown(other), entry.command)?;
             writeln!(err, "  every event runs both; take one out with \"watchdog uninstall\"")?;
+        } else if !entries.is_empty() && entries.iter().any(|entry| entry.guards) != guards {
+            let how = if guards { "without" } else { "with" };
+            writeln!(err, "watchdog: {} registers hooks {how} guards as well:", shown(other))?;
+            writeln!(err, "  some events run both; take one out with \"watchdog uninstall\"")?;
         }
     }
     Ok(())

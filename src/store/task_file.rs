@@ -56,7 +56,8 @@ fn mark(root: &Root, session: &str, id: &str) -> PathBuf {
 pub fn put(root: &Root, session: &str, id: &str, set: &Fields) -> Result<(), FileError> {
     let path = mark(root, session, id);
     own_folder(&root.in_own("tasks"), 0o700)?;
-    let text: String = set.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
+    let lines: Vec<String> = set.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    let text = lines.join("\n");
     replace(&path, text.as_bytes(), &root.own(), Access::Private, false)
 }
 

@@ -133,8 +133,8 @@ fn a_critical_task_without_its_metadata_is_not_made_and_one_without_proof_not_do
     api.first_holding("role is missing; a review task has `role: {who does it}` in its metadata, or as a line of its description");
     client.prompt(&format!("{}\n@say MADE", make(json!({"milestone_id": 1, "role": "reviewer"}))));
     project.first_recorded("Stop", "last_assistant_message", "MADE");
-    let made = project.recorded("TaskCreated");
-    let id = made.last().expect("it was recorded")["task_id"].clone();
+    let created = project.recorded("TaskCreated");
+    let id = created.last().expect("it was recorded")["task_id"].clone();
     client
         .prompt(&format!("@tool TaskUpdate {}\n@say NOT-DONE", json!({"taskId": id, "status": "completed"})));
     project.first_recorded("Stop", "last_assistant_message", "NOT-DONE");

@@ -334,6 +334,10 @@ fn guards_are_registered_when_they_are_asked_for_and_gone_when_they_are_not() {
     assert_eq!(home.read(), plain);
     home.run("install --guards --no-bridge");
     assert!(!home.read().contains("bridge"));
+    let output = home.output("install --user");
+    let said = home.plain(&output.stderr);
+    assert!(said.contains("registers hooks with guards as well:\n  some events run both"), "{said}");
+    home.run("uninstall --user");
     home.run("uninstall");
     assert_eq!(home.everything(), before);
 }

@@ -209,6 +209,15 @@ fn twice(read: &[Read]) -> Option<Finding> {
         return Some(Finding::wrong(name, finding, "run \"watchdog uninstall\" for one of them"));
     }
     let second = with_ours.get(1)?;
+    // The client tells handlers apart by their arguments, too.
+    let guarded = |file: &&&Read| file.entries.iter().any(|entry| entry.guards);
+    if let (Some(with), Some(without)) =
+        (with_ours.iter().find(guarded), with_ours.iter().find(|file| !guarded(file)))
+    {
+        let (with, without) = (shown(&with.path), shown(&without.path));
+        let finding = format!("{with} registers hooks with guards, {without} without: some events run both");
+        return Some(Finding::wrong(name, finding, "run \"watchdog uninstall\" for one of them"));
+    }
     let finding = format!(
         "the same hooks are registered in {} and {}; the client runs equal ones once",
         shown(&first.path),

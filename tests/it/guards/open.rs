@@ -207,3 +207,20 @@ fn a_folder_that_is_closed_to_us_is_no_violation() {
     // The user of users may read it all the same.
     assert!(!is_closed || ran == Ran::silence(), "{ran:?}");
 }
+
+#[test]
+fn an_event_that_concerns_no_guard_does_not_even_read_the_settings() {
+    let world = World::with("build", "[guards\n");
+    let source = world.put("src/main.rs", "fn main() {}\n");
+    for payload in [
+        call(&world, "coder", "PreToolUse", "Read", &json!({"file_path": source})),
+        call(&world, "coder", "PreToolUse", "Bash", &json!({"command": "cargo check && cat src/main.rs"})),
+        call(&world, "coder", "PostToolUse", "Bash", &json!({"command": "cargo check"})),
+        call(&world, "coder", "PostToolUse", "MultiEdit", &json!({"file_path": source})),
+        world.event("FileChanged", &json!({"file_path": source, "event": "change"})),
+        world.event("TaskCreated", &json!({"task_id": "7", "task_subject": "Read the docs"})),
+    ] {
+        assert_eq!(world.guarded(&payload), Ran::silence(), "{payload}");
+    }
+    assert_eq!(world.faults(), Vec::<String>::new());
+}

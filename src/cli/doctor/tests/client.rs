@@ -35,6 +35,10 @@ fn guards_are_seen_and_kept_by_the_remedy() {
         "{found}"
     );
     assert!(found.contains("run \"watchdog install --guards\""), "{found}");
+    tree.register("home/.claude/settings.json", "TREE/bin/watchdog", Some(life()));
+    let wanted = "! twice: TREE/project/.claude/settings.json registers hooks with guards, \
+                  TREE/home/.claude/settings.json without: some events run both";
+    assert!(tree.client().contains(wanted), "{}", tree.client());
 }
 
 #[test]
