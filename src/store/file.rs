@@ -256,7 +256,8 @@ fn explain_symlink(error: io::Error) -> io::Error {
 /// Less room than this and whole files cannot be replaced.
 const LITTLE: u64 = 64 * 1024;
 
-/// Says what keeps files in a folder from being written, for those who only look: no space, no inode, read-only.
+/// Says what keeps files in a folder from being written, for those who only look: no space, no inode, read-only, a
+/// quota.
 pub fn obstacle(folder: &Path) -> Option<String> {
     let disk = rustix::fs::statvfs(folder).ok()?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
@@ -270,7 +271,17 @@ pub fn obstacle(folder: &Path) -> Option<String> {
     if disk.f_files > 0 && disk.f_favail == 0 {
         return Some(format!("cannot write in {at}: no inode is left on its disk; remove some files"));
     }
-    None
+    is_over_quota(folder).then(|| {
+        format!("cannot write in {at}: the disk quota is used up; free some space or have the quota raised")
+    })
+}
+
+/// A quota is seen only by who writes: here a page into a file without a name, which is gone with this call.
+fn is_over_quota(folder: &Path) -> bool {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let written = rustix::fs::open(folder, flags, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+        .and_then(|file| rustix::io::write(&file, &[0; 4096]));
+    written == Err(rustix::io::Errno::DQUOT)
 }
 
 /// Prints an error with its causes on one line.
