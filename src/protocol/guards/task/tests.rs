@@ -167,6 +167,18 @@ fn metadata_that_a_client_shows_counts_as_lines_do() {
 }
 
 #[test]
+fn recorded_tasks_are_read() {
+    let recorded = |text: &str| Task::of(&payload::read(text.as_bytes()).unwrap(), &[]);
+    let created = recorded(include_str!("../../../../tests/payloads/TaskCreated.json"));
+    assert_eq!((created.kind(), fields(&created.created())), (Some(Kind::Review), vec!["role"]));
+    let completed = recorded(include_str!("../../../../tests/payloads/TaskCompleted.json"));
+    assert_eq!(
+        (completed.place().as_str(), fields(&completed.completed().0)),
+        ("task 2", vec!["verdict_path"])
+    );
+}
+
+#[test]
 fn what_is_missing_is_said_exactly() {
     let found = task("parser", "category: review\nmilestone_id: 1").created();
     let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
