@@ -19,6 +19,10 @@ pub struct Policy {
     pub bridge: Bridge,
     /// Which guards of the protocol hold, once they are registered.
     pub guards: Guards,
+    /// Task folders of workers.
+    pub tasks: Tasks,
+    /// Team message sessions.
+    pub team: Team,
     /// Who gets a spawn acknowledgement: agent names, without a leading `kiln:`. A trailing `*` matches any rest.
     pub roster: Vec<String>,
     /// What the lead is called.
@@ -124,6 +128,23 @@ impl Guards {
     }
 }
 
+/// Task folders of workers (`worker-signal-protocol`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tasks {
+    /// Where they are, relative to the root; `*` stands for any name or part of one.
+    pub folders: Vec<String>,
+    /// A track that runs and is silent for this long is a stall of its own. Without hooks the tools of its worker cannot
+    /// be seen, and a long run of tests must be no alarm.
+    pub silent_after: Duration,
+}
+
+/// Team message sessions (`knowledge-transfer-protocols`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Team {
+    /// Where they are, relative to the root; `*` stands for any name or part of one.
+    pub sessions: Vec<String>,
+}
+
 /// One way to tell a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
@@ -166,6 +187,8 @@ impl Default for Policy {
                 subagent_stop: true,
                 secrets: true,
             },
+            tasks: Tasks { folders: words(&[TASKS]), silent_after: Duration::from_secs(30 * 60) },
+            team: Team { sessions: words(&[TEAMS]) },
             roster: words(ROSTER),
             lead: LEAD.to_owned(),
             members: Vec::new(),
@@ -175,6 +198,11 @@ impl Default for Policy {
         }
     }
 }
+
+/// Where task folders are (`worker-signal-protocol`, "File location").
+pub const TASKS: &str = ".task/*/*";
+/// Where team message sessions are.
+pub const TEAMS: &str = ".workflow/.team/*";
 
 /// The names that the Kiln protocol itself uses: persistent minds, boss, judges, step leads, worker pairs.
 const ROSTER: &[&str] = &[
@@ -214,6 +242,7 @@ impl Policy {
             members: self.members.clone(),
             polling: self.polling_tools.iter().cloned().collect(),
             reply_after: self.rule.reply_after,
+            silent_after: self.tasks.silent_after,
         }
     }
 

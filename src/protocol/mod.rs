@@ -2,6 +2,8 @@
 
 pub mod activity_json;
 pub mod api_error;
+pub mod cache_index;
+pub mod checklist;
 pub mod client_settings;
 pub mod flag_json;
 pub mod frame;
@@ -14,7 +16,18 @@ pub mod reset_time;
 pub mod sketch;
 pub mod stamp;
 pub mod state_md;
+pub mod state_update;
 pub mod tables;
+pub mod team_check;
 pub mod team_json;
+pub mod team_meta;
+pub mod team_msg;
+pub mod team_rule;
+pub mod team_standing;
 pub mod trace;
 pub mod translate;
+pub mod worker_mark;
+pub mod worker_probe;
+pub mod worker_signal;
+pub mod worker_terminal;
+pub mod worker_track;

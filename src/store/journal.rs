@@ -155,8 +155,7 @@ pub fn fold_selected(root: &Root, words: &[&str], rules: Arc<Rules>) -> Result<L
     let text = text(root)?;
     text.split(|byte| *byte == b'\n')
         .filter(|line| {
-            memmem::find(&line[..line.len().min(80)], b"\"snapshot\"").is_some()
-                || words.iter().any(|word| memmem::find(line, word.as_bytes()).is_some())
+            is_snapshot(line) || words.iter().any(|word| memmem::find(line, word.as_bytes()).is_some())
         })
         .filter_map(parse_line)
         .for_each(|event| ledger.apply(&event));
@@ -184,11 +183,16 @@ pub fn selected(root: &Root, words: &[&str]) -> Result<Vec<Event>, FileError> {
     Ok(events)
 }
 
+fn is_snapshot(line: &[u8]) -> bool {
+    memmem::find(&line[..line.len().min(80)], b"\"snapshot\"").is_some()
+}
+
 /// Follows a journal: each call returns what came since the last, across rotations.
 #[derive(Debug, Default)]
 pub struct Follower {
     file: Option<(u64, u64)>,
     offset: u64,
+    base: u64,
     /// All that was followed so far, folded.
     pub ledger: Ledger,
 }
@@ -219,6 +223,9 @@ impl Follower {
         let bytes = read_from(file, self.offset).map_err(FileError::of("read", &path))?;
         let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |end| end + 1);
         self.offset += whole as u64;
+        if self.base == 0 && is_snapshot(&bytes) {
+            self.base = memchr::memchr(b'\n', &bytes).map_or(0, |end| end as u64);
+        }
         let mut more: Vec<Event> = parse(&bytes[..whole]).collect();
         order::settle(&mut more);
         for event in &more {
@@ -241,6 +248,11 @@ impl Follower {
     /// Bytes followed so far.
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Bytes of the snapshot that the journal begins with: what a rotation cannot make smaller.
+    pub fn base(&self) -> u64 {
+        self.base
     }
 }
 
