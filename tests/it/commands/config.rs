@@ -203,6 +203,9 @@ fn help() {
       doctor     Check the hooks, the program, the state folder and the machine;
                  each finding has its remedy
       config     Print every setting, its value, and where it came from
+      mark       Say where a worker is: tick an item of its checklist and write its
+                 signal file
+      signal     Look at a worker's signal file
       generate   Print the man page or shell completions
       hook       Handle one event of a client (for settings files; reads the payload
                  from stdin, always ends well)
