@@ -212,3 +212,49 @@ fn a_daemon_leaves_a_project_that_becomes_one_of_kiln() {
     fs::create_dir(world.path().join(".kiln")).unwrap();
     crate::world::gone(daemon);
 }
+
+#[test]
+fn a_worker_whose_session_ends_without_a_terminal_signal_is_gone() {
+    let world = timed(OFTEN);
+    task(&world);
+    world.begin();
+    world.does("UserPromptSubmit", &json!({"prompt": "go"}));
+    let worker =
+        json!({"session_id": "the-worker", "cwd": world.path().join(".task/fix/p-1"), "source": "startup"});
+    let client = crate::world::client();
+    assert_eq!(world.hook_by(&client, &world.event("SessionStart", &worker)).code, 0);
+    signal(&world, "running", "validate");
+    eventually("it is seen at work", || said(&world, "running"));
+    assert_eq!(world.hook_by(&client, &world.event("SessionEnd", &worker)), Ran::silence());
+    world.pass(61);
+    world.does("PostToolUse", &json!({"tool_name": "Read", "tool_use_id": "t"}));
+    let note = eventually_some("the lead is told", || world.pending());
+    let text = note["additionalContext"].as_str().unwrap();
+    assert!(text.contains(&format!("cause=worker-gone; root={TRACK}.")), "{text}");
+    // The next attempt inherits nothing.
+    signal(&world, "running", "begin again");
+    world.pass(61);
+    world.looked();
+    assert_eq!(world.count(|what| matches!(what, What::Noted { cause, .. } if cause == "worker-gone")), 1);
+}
+
+#[test]
+fn what_violates_a_protocol_is_told_to_the_lead_once_and_wakes_nobody() {
+    let world = timed(OFTEN);
+    task(&world);
+    let value = json!({"status": "sleeping", "timestamp": worker_mark::stamp(world.now().wall)});
+    put(&world.path().join(".task/fix/p-1/SIGNAL.json"), value.to_string().as_bytes());
+    world.begin();
+    world.does("UserPromptSubmit", &json!({"prompt": "go"}));
+    let note = eventually_some("a note is staged", || world.pending());
+    assert_eq!((&note["nudge_n"], &note["wakes"]), (&json!(0), &json!(false)), "{note}");
+    let taken = world.hook(&world.event("PreToolUse", &json!({"tool_name": "Read", "tool_use_id": "t"})));
+    let text = taken.context("PreToolUse");
+    assert!(text.contains("cause=violation") && text.contains(".task/fix/p-1/SIGNAL.json"), "{text}");
+    world.pass(120);
+    world.looked();
+    assert_eq!(world.pending(), None, "it is told once");
+    let shown = world.run(&["status"]).out;
+    assert!(shown.contains("found  .task/fix/p-1/SIGNAL.json"), "{shown}");
+    assert_eq!(world.status()["findings"].as_array().map(Vec::len), Some(1));
+}

@@ -78,10 +78,9 @@ impl Pipeline {
         }
         let is_due = now.wall.saturating_sub(ledger.tracks.told.1) >= millis(self.policy.daemon.tick);
         let has_lead = ledger.lead_session(|id| sight.living.iter().any(|living| living == id)).is_some();
-        if is_due && has_lead && sight.is_active() && sight.flag.is_none() && !is_nudged {
-            if let Some(note) = findings(&ledger.tracks) {
-                self.tell_once(note, step);
-            }
+        let is_heard = has_lead && sight.is_active() && sight.flag.is_none() && !is_nudged;
+        if let Some(note) = findings(&ledger.tracks).filter(|_| is_due && is_heard) {
+            self.tell_once(note, step);
         }
     }
 
