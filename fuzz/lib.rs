@@ -9,6 +9,9 @@ use serde_json::Value;
 use watchdog::model::event::Event;
 use watchdog::model::policy::Policy;
 use watchdog::protocol::frame::Frame;
+use watchdog::protocol::guards::artifact::{self, Kind};
+use watchdog::protocol::guards::review::Evidence;
+use watchdog::protocol::guards::{self, proof, secrets, shell};
 use watchdog::protocol::payload::{self, Payload};
 use watchdog::protocol::sketch::{self, Sketch};
 use watchdog::protocol::translate::{self, Client};
@@ -270,7 +273,7 @@ pub fn journal(bytes: &[u8]) {
 /// `install` ends, is done once, and `uninstall` gives back every byte.
 pub fn client_settings(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let table = hook_table::registrations("/opt/watchdog", Some(std::time::Duration::from_secs(60)));
+    let table = hook_table::registrations("/opt/watchdog", Some(std::time::Duration::from_secs(60)), false);
     let entries = client_settings::entries(text);
     assert_eq!(client_settings::uninstall(text, None).is_err(), entries.is_err());
     let Ok(done) = client_settings::install(text, &table) else { return };
@@ -287,6 +290,38 @@ pub fn client_settings(bytes: &[u8]) {
         if serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')).is_ok() {
             serde_json::from_str::<Value>(bare).expect("JSON stays JSON");
         }
+    }
+}
+
+/// Every artifact of a pipeline is held against its schema, in bounds, and what is told of it is harmless.
+pub fn artifact(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let evidence = Evidence::Read(text.to_string());
+    for kind in [Kind::Mind, Kind::Tdd, Kind::Review, Kind::Freshness] {
+        let found = artifact::check(kind, &text, &text, &evidence);
+        let told = guards::text(&text, &found);
+        assert!(
+            told.starts_with(guards::MARK) && told.chars().count() <= 2000,
+            "{} characters",
+            told.chars().count()
+        );
+        assert!(!told.chars().any(|c| c.is_control() && c != '\n'), "a control character is told");
+        assert!(guards::names(&found).chars().count() <= 400);
+    }
+    artifact::kind(&text);
+    proof::qa(&text);
+}
+
+/// A shell command is read in bounds; a file of secrets that stands in it as a plain word is seen.
+pub fn shell(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let words = shell::words(&text);
+    assert!(words.len() <= text.len() && words.iter().all(|word| word.len() <= text.len()));
+    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'/' | b'.'));
+    if plain && !text.contains("echo") && !text.contains("printf") && !text.contains("eval") {
+        let seen =
+            shell::words(&format!("{text} ./.env")).iter().any(|word| secrets::glob_of(word) == Some(".env"));
+        assert!(seen, "a plain word is not seen");
     }
 }
 

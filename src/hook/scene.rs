@@ -31,6 +31,8 @@ pub(super) struct Scene {
     /// What the payload tells.
     pub(super) event: Event,
     pub(super) client: Option<i32>,
+    /// The guards of the protocol hold as well.
+    pub(super) guards: bool,
     entry: String,
 }
 
@@ -54,7 +56,7 @@ impl Scene {
         let entry = env::var("CLAUDE_CODE_ENTRYPOINT").unwrap_or_default();
         let now = clock::now();
         let event = translate::event(&payload, Client { pid: client, entry: &entry }, now.wall);
-        Some(Self { payload, root, stage, now, event, client, entry })
+        Some(Self { payload, root, stage, now, event, client, guards: false, entry })
     }
 
     /// Tells whether there is a pipeline and it is not complete.
@@ -155,11 +157,16 @@ impl Scene {
 
     /// Reads the settings; broken ones are a fault, and the built-in ones count.
     pub(super) fn policy(&self) -> Policy {
+        self.settings().unwrap_or_default()
+    }
+
+    /// Reads the settings; none = they are broken, which is noted as a fault.
+    pub(super) fn settings(&self) -> Option<Policy> {
         match Layers::of_process(&[]).read(Some(&self.root)) {
-            Ok(config) => config.policy,
+            Ok(config) => Some(config.policy),
             Err(error) => {
                 self.fault(&error.to_string());
-                Policy::default()
+                None
             }
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Reply;
 use super::answer;
+use super::guards;
 use super::heartbeat::PATIENCE;
 use super::scene::Scene;
 use crate::store::file::FileError;
@@ -24,8 +25,10 @@ pub(super) fn start(scene: &Scene) -> Reply {
     if let Err(error) = launch::ensure(&scene.root, scene.now, &[]) {
         scene.fault(&launch::describe(&error));
     }
-    let path = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
-    answer::watch_paths(&scene.payload.event, &[path(scene.root.pending()), path(scene.root.flag())])
+    let mut watched = vec![scene.root.pending(), scene.root.flag()];
+    watched.extend(guards::watched(scene));
+    let watched: Vec<String> = watched.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    answer::watch_paths(&scene.payload.event, &watched)
 }
 
 fn clear_flag(scene: &Scene) -> Result<(), FileError> {

@@ -225,6 +225,16 @@ pub enum What {
         /// Which case, so that it is told once.
         key: String,
     },
+    /// A guard of the protocol refused something, or named what is wrong with a file.
+    Guarded {
+        /// The guard, by its setting's name.
+        guard: String,
+        /// What it is about: a task, a file below `.kiln/`, an agent, a glob.
+        place: String,
+        /// The fields that are missing or wrong; empty = what was wrong is in order again.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        fact: String,
+    },
     /// The members of the team of a session, as its client keeps them.
     Roster {
         /// Their names, the lead's left out.

@@ -195,6 +195,7 @@ impl Ledger {
             | What::WouldAct { .. }
             | What::Fault { .. }
             | What::Helped { .. }
+            | What::Guarded { .. }
             | What::Roster { .. }
             | What::Unknown => {}
             What::ApiError { error, holds, reset_at } => {

@@ -17,6 +17,8 @@ pub struct Policy {
     pub daemon: Daemon,
     /// How the bridge runs.
     pub bridge: Bridge,
+    /// Which guards of the protocol hold, once they are registered.
+    pub guards: Guards,
     /// Task folders of workers.
     pub tasks: Tasks,
     /// Team message sessions.
@@ -96,6 +98,36 @@ pub struct Bridge {
     pub life: Duration,
 }
 
+/// Which guards of the protocol hold (`watchdog install --guards`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "one switch for each guard")]
+pub struct Guards {
+    /// Critical tasks say milestone, chunk and role when they are made.
+    pub task_created: bool,
+    /// Critical tasks are done when their metadata proves it.
+    pub task_completed: bool,
+    /// Persistent-state files and artifacts have the protocol's shape.
+    pub state_files: bool,
+    /// Minds, reviewers and the boss do not stop with work undone.
+    pub subagent_stop: bool,
+    /// Nobody reads or writes files of secrets.
+    pub secrets: bool,
+}
+
+impl Guards {
+    /// Tells whether a guard holds, by its setting's name.
+    pub fn holds(&self, name: &str) -> bool {
+        match name {
+            "task_created" => self.task_created,
+            "task_completed" => self.task_completed,
+            "state_files" => self.state_files,
+            "subagent_stop" => self.subagent_stop,
+            "secrets" => self.secrets,
+            _ => false,
+        }
+    }
+}
+
 /// Task folders of workers (`worker-signal-protocol`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tasks {
@@ -148,6 +180,13 @@ impl Default for Policy {
                 lost_after: Duration::from_secs(60),
             },
             bridge: Bridge { life: Duration::from_secs(12 * 3600) },
+            guards: Guards {
+                task_created: true,
+                task_completed: true,
+                state_files: true,
+                subagent_stop: true,
+                secrets: true,
+            },
             tasks: Tasks { folders: words(&[TASKS]), silent_after: Duration::from_secs(30 * 60) },
             team: Team { sessions: words(&[TEAMS]) },
             roster: words(ROSTER),

@@ -7,6 +7,7 @@ pub mod checklist;
 pub mod client_settings;
 pub mod flag_json;
 pub mod frame;
+pub mod guards;
 pub mod hook_table;
 pub mod message;
 pub mod nudge_json;

@@ -99,7 +99,7 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 /// Sections whose variables are ours. `WATCHDOG_USEC` and `WATCHDOG_PID` belong to systemd.
-const SECTIONS: [&str; 7] = ["rule", "quiet", "daemon", "bridge", "tasks", "team", "agents"];
+const SECTIONS: [&str; 8] = ["rule", "quiet", "daemon", "bridge", "tasks", "team", "agents", "guards"];
 
 impl Config {
     /// Tells where a setting came from.

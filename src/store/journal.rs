@@ -162,6 +162,27 @@ pub fn fold_selected(root: &Root, words: &[&str], rules: Arc<Rules>) -> Result<L
     Ok(ledger)
 }
 
+/// Returns the events of all that is kept in whose lines one of the words occurs, oldest first.
+///
+/// # Errors
+/// A file is there but cannot be read.
+pub fn selected(root: &Root, words: &[&str]) -> Result<Vec<Event>, FileError> {
+    let mut events = Vec::new();
+    let mut take = |text: &[u8]| {
+        let lines = text.split(|byte| *byte == b'\n');
+        let is_meant = |line: &&[u8]| words.iter().any(|word| memmem::find(line, word.as_bytes()).is_some());
+        events.extend(lines.filter(is_meant).filter_map(parse_line));
+    };
+    let path = root.in_own(OLD);
+    if let Some(file) = open_own(&path)?
+        && !is_current(&file, root)
+    {
+        take(&read_from(file, 0).map_err(FileError::of("read", &path))?);
+    }
+    take(&text(root)?);
+    Ok(events)
+}
+
 fn is_snapshot(line: &[u8]) -> bool {
     memmem::find(&line[..line.len().min(80)], b"\"snapshot\"").is_some()
 }

@@ -159,6 +159,36 @@ pub const KEYS: &[Key] = &[
         set: |policy, value| put(&mut policy.polling_tools, words(value)),
         show: |policy| show_words(&policy.polling_tools),
     },
+    Key {
+        name: "guards.task_created",
+        doc: "guard: critical tasks say milestone, chunk and role when they are made",
+        set: |policy, value| put(&mut policy.guards.task_created, truth(value)),
+        show: |policy| policy.guards.task_created.to_string(),
+    },
+    Key {
+        name: "guards.task_completed",
+        doc: "guard: critical tasks are done only when their metadata proves it",
+        set: |policy, value| put(&mut policy.guards.task_completed, truth(value)),
+        show: |policy| policy.guards.task_completed.to_string(),
+    },
+    Key {
+        name: "guards.state_files",
+        doc: "guard: persistent-state files, TDD evidence and verdicts have the protocol's shape",
+        set: |policy, value| put(&mut policy.guards.state_files, truth(value)),
+        show: |policy| policy.guards.state_files.to_string(),
+    },
+    Key {
+        name: "guards.subagent_stop",
+        doc: "guard: minds, reviewers and the boss do not stop with work undone",
+        set: |policy, value| put(&mut policy.guards.subagent_stop, truth(value)),
+        show: |policy| policy.guards.subagent_stop.to_string(),
+    },
+    Key {
+        name: "guards.secrets",
+        doc: "guard: nobody reads or writes the protocol's files of secrets",
+        set: |policy, value| put(&mut policy.guards.secrets, truth(value)),
+        show: |policy| policy.guards.secrets.to_string(),
+    },
 ];
 
 fn put<T>(slot: &mut T, value: Result<T, String>) -> Result<(), String> {
@@ -229,6 +259,15 @@ fn count(value: &Value) -> Result<u32, String> {
     number
         .filter(|number| *number <= 1000)
         .ok_or_else(|| "a whole number from 0 to 1000 is wanted".to_owned())
+}
+
+fn truth(value: &Value) -> Result<bool, String> {
+    let truth = match value {
+        Value::Boolean(truth) => Some(*truth),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    truth.ok_or_else(|| "true or false is wanted".to_owned())
 }
 
 fn mode(value: &Value) -> Result<Mode, String> {

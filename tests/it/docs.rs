@@ -185,6 +185,16 @@ fn every_test_that_a_protocol_s_document_names_exists() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
+#[test]
+fn every_signal_of_the_kiln_table_stands_in_its_document() {
+    let text = include_str!("../../docs/protocols/kiln-protocol.md");
+    for table in watchdog::protocol::tables::built_in().iter().filter(|table| table.name == "kiln") {
+        for signal in table.signals.iter().filter(|signal| !matches!(signal.head.as_str(), "*" | "LOG")) {
+            assert!(text.contains(&format!("`{}`", signal.head)), "{} is not in the document", signal.head);
+        }
+    }
+}
+
 /// The check of the tests' names is only worth something if it finds what it looks for.
 #[test]
 fn a_planted_claim_is_found() {

@@ -9,6 +9,7 @@ mod diagnosis;
 mod docs;
 mod doctor;
 mod field;
+mod guards;
 mod home;
 mod install;
 mod kilnless;

@@ -46,9 +46,13 @@ impl Tree {
     }
 
     fn register(&self, name: &str, program: &str, bridge: Option<Duration>) {
+        self.register_with(name, program, bridge, false);
+    }
+
+    fn register_with(&self, name: &str, program: &str, bridge: Option<Duration>, guards: bool) {
         let program = program.replace("TREE", &self.0.path().display().to_string());
         let old = fs::read_to_string(self.path(name)).unwrap_or_default();
-        fs::write(self.path(name), install(&old, &registrations(&program, bridge)).unwrap()).unwrap();
+        fs::write(self.path(name), install(&old, &registrations(&program, bridge, guards)).unwrap()).unwrap();
     }
 
     fn root(&self) -> Root {

@@ -32,6 +32,7 @@ impl Rehearsal {
             | What::PersonTold
             | What::Noted { .. }
             | What::Helped { .. }
+            | What::Guarded { .. }
             | What::DaemonStop { .. }
             | What::Fault { .. } => return,
             _ => {}

@@ -51,6 +51,13 @@ fn it_prints_every_value_as_it_would_be_written() {
     lead = "team-lead"   # built in
     members = []   # built in
     polling_tools = ["TaskOutput", "BashOutput", "TaskGet", "TaskList", "ListAgents", "Monitor", "ScheduleWakeup"]   # built in
+
+    [guards]
+    task_created = true   # built in
+    task_completed = true   # built in
+    state_files = true   # built in
+    subagent_stop = true   # built in
+    secrets = true   # built in
     "#);
 }
 
