@@ -9,6 +9,7 @@ use watchdog::model::ledger::Ledger;
 use watchdog::model::moment::Moment;
 use watchdog::model::policy::Policy;
 use watchdog::model::rule::Times;
+use watchdog::model::track::{Finding, Posting, Said, State};
 use watchdog::model::wording;
 use watchdog::protocol::activity_json;
 
@@ -101,8 +102,36 @@ fn own_event(bytes: &mut Bytes<'_>, kind: u8) -> What {
         9 => What::Unpaused,
         10 => What::PersonTold,
         11 => What::Stage { stage: bytes.word(&["build", "", "complete"]) },
-        12 => What::Unknown,
-        _ => What::Fault { fault: "something".to_owned() },
+        12 if bytes.flag() => What::Unknown,
+        12 => What::Fault { fault: "something".to_owned() },
+        _ => track_event(bytes),
+    }
+}
+
+fn track_event(bytes: &mut Bytes<'_>) -> What {
+    let track = format!("task:.task/a/{}", bytes.one());
+    match bytes.one() % 6 {
+        0 => What::TrackGone { track },
+        1 => What::Posted(Box::new(Posting {
+            track,
+            line: u64::from(bytes.one()),
+            from: format!("agent-{}", bytes.one()),
+            ..Posting::default()
+        })),
+        2 => What::Found(Box::new(Finding {
+            track,
+            rule: bytes.word(&["ref-without-file", "stale-signal"]),
+            fact: "there is no such file".to_owned(),
+            ..Finding::default()
+        })),
+        _ => What::Track(Box::new(Said {
+            track,
+            state: [State::Running, State::Blocked, State::Done, State::Failed, State::Ended]
+                [usize::from(bytes.one() % 5)],
+            step: bytes.word(&["", "reproduce", "validate"]),
+            attempt: bytes.word(&["", "a1", "a2"]),
+            ..Said::default()
+        })),
     }
 }
 
@@ -153,6 +182,7 @@ pub fn ledger(bytes: &[u8]) {
 }
 
 fn small(ledger: &Ledger) {
+    assert!(ledger.tracks.all.len() <= 2 * 2048 && ledger.tracks.findings.len() <= 1024);
     assert!(ledger.sessions.len() <= 64 + 16 + 1, "{} sessions", ledger.sessions.len());
     for session in ledger.sessions.values() {
         assert!(session.agents.len() <= 129, "{} agents", session.agents.len());

@@ -27,6 +27,10 @@ one on this machine: use --user where that does not suit.
 What is there stays as it is: other people's hooks, the order of keys, indentation, line ends, comments. Hooks of an \
 older installation are brought up to date where they stand. A second time changes nothing.
 
+With --guards the hooks also hold the Kiln protocol's guards, and TaskCreated and TaskCompleted are registered: they \
+refuse what the protocol forbids, in projects with an active pipeline alone. An installation without --guards takes \
+them out again.
+
 Before the first change the file is copied to settings.json.watchdog-backup beside it (beside the file that a link \
 leads to). An earlier copy that differs is never overwritten: the new one is settings.json.watchdog-backup.2, and so \
 on. \"watchdog uninstall\" removes the copy when it is of no more use.";
@@ -45,6 +49,9 @@ pub(super) struct Args {
     /// Register no bridge: nudges then reach an idle session by FileChanged alone
     #[arg(long)]
     no_bridge: bool,
+    /// Register the guards of the Kiln protocol as well: they refuse what it forbids (docs/hooks.md, [guards])
+    #[arg(long)]
+    guards: bool,
     /// Print the change and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -58,9 +65,10 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     let folder = places.project.parent().and_then(Path::parent);
     let root = folder.filter(|_| !args.which.user).and_then(|folder| Root::at(folder).ok());
     let life = place.config(root.as_ref())?.policy.bridge.life;
-    let table = registrations(&program, (!args.no_bridge).then_some(life));
+    let table = registrations(&program, (!args.no_bridge).then_some(life), args.guards);
     let mut out = anstream::stdout();
     let file = ClientFile::read(path)?;
+    let had_guards = has_guards(&file);
     let change = Change::to(&file, &table)?;
     let Some(change) = change else {
         writeln!(out, "Already installed: {} has all {} events.", shown(path), table.len())?;
@@ -81,9 +89,19 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
         writeln!(out, "The file as it was: {}", shown(&backup))?;
     }
     writeln!(out, "The hooks run {program}")?;
+    match (args.guards, had_guards) {
+        (true, _) => writeln!(out, "They hold the guards of the Kiln protocol; [guards] switches each off.")?,
+        (false, true) => writeln!(out, "The guards that were registered are out; --guards keeps them.")?,
+        (false, false) => {}
+    }
     write!(out, "{NEXT}")?;
     warn(&places, path, &change.text, &program)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn has_guards(file: &ClientFile) -> bool {
+    let entries = client_settings::entries(file.text.as_deref().unwrap_or_default());
+    entries.is_ok_and(|entries| entries.iter().any(|entry| entry.guards))
 }
 
 const NEXT: &str = "
@@ -169,6 +187,7 @@ fn has_name(path: &Path) -> bool {
 /// Says what keeps the hooks from running as one would think.
 fn warn(places: &Places, path: &Path, text: &str, program: &str) -> anyhow::Result<()> {
     let mut err = anstream::stderr();
+    let guards = client_settings::entries(text).is_ok_and(|entries| entries.iter().any(|entry| entry.guards));
     if let Ok(Some(beyond)) = client_settings::beyond_json(text) {
         writeln!(err, "watchdog: {} makes it more than plain JSON;", at(path, &beyond))?;
         writeln!(
@@ -182,6 +201,10 @@ fn warn(places: &Places, path: &Path, text: &str, program: &str) -> anyhow::Resu
         if let Some(entry) = entries.iter().find(|entry| entry.command != program) {
             writeln!(err, "watchdog: {} registers {} as well:", shown(other), entry.command)?;
             writeln!(err, "  every event runs both; take one out with \"watchdog uninstall\"")?;
+        } else if !entries.is_empty() && entries.iter().any(|entry| entry.guards) != guards {
+            let how = if guards { "without" } else { "with" };
+            writeln!(err, "watchdog: {} registers hooks {how} guards as well:", shown(other))?;
+            writeln!(err, "  some events run both; take one out with \"watchdog uninstall\"")?;
         }
     }
     Ok(())

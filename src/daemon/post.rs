@@ -9,24 +9,26 @@ use std::time::Duration;
 use tracing::{info, warn};
 
 use super::act::{Outcome, Scene, act};
+use super::beat::beat;
 use super::rosters::Rosters;
-use super::sight::{Memo, follow, look};
+use super::sight::{Memo, find_stage, follow, look};
+use super::sources::Sources;
 use crate::model::event::{Event, What};
-use crate::model::judge::Verdict;
 use crate::model::moment::Moment;
 use crate::model::pipeline::{Effect, End, Pipeline, Step};
 use crate::model::policy::Policy;
 use crate::model::sight::Sight;
 use crate::model::wording::report;
-use crate::store::beacon::{self, Beacon};
+use crate::store::beacon::Beacon;
 use crate::store::file::{FileError, chain};
 use crate::store::journal::{self, Follower, ROTATE_AT};
 use crate::store::root::Root;
-use crate::store::settings::mode_word;
 use crate::store::{activity_file, lock, pid_file, signals};
 use crate::system::alert::Report;
 use crate::system::clock;
 use crate::system::process::{Identity, boot_id};
+
+mod telling;
 
 /// A daemon without a beacon cannot be stopped and looks stuck: it is tried again this soon.
 const UNSEEN: Duration = Duration::from_secs(5);
@@ -46,6 +48,7 @@ pub struct Post {
     unheard: u32,
     stamp: Option<(i64, u64)>,
     rosters: Rosters,
+    sources: Sources,
     /// The journal was there before: of its events nobody is told any more.
     caught_up: bool,
 }
@@ -85,7 +88,9 @@ impl Post {
             stays,
             ..Beacon::default()
         };
-        journal::append(&root, &[Event::of_root(now.wall, What::DaemonStart { pid: own.pid, version })]).ok();
+        let kilnless = !root.is_kiln();
+        let start = What::DaemonStart { pid: own.pid, version, kilnless };
+        journal::append(&root, &[Event::of_root(now.wall, start)]).ok();
         let follower = Follower::with(signals::rules(&policy));
         let pipeline = Pipeline::new(policy, stays, now);
         Ok(Self {
@@ -100,6 +105,7 @@ impl Post {
             unheard: 0,
             stamp: None,
             rosters: Rosters::default(),
+            sources: Sources::default(),
             caught_up: false,
         })
     }
@@ -130,6 +136,11 @@ impl Post {
         self.beacon.verdict != "nudge" && self.beacon.verdict != "escalate"
     }
 
+    /// The folders of others whose changes call for a look.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        self.sources.folders()
+    }
+
     /// An event told of a change.
     pub fn hear(&mut self) {
         self.heard = true;
@@ -157,6 +168,11 @@ impl Post {
         if !std::mem::replace(&mut self.caught_up, true) {
             events.clear();
         }
+        let due =
+            self.sources.mind(&self.root, &mut sight, &self.follower.ledger, self.pipeline.policy(), now);
+        let news = follow(&mut self.follower, &self.root, &mut sight);
+        self.take_news(&news, &mut sight, now);
+        events.extend(news);
         let step = self.pipeline.step(&sight, &self.follower.ledger, now);
         let mut faults = std::mem::take(&mut sight.faults);
         let (end, told) = self.carry_out(&step, &sight, now, &mut faults);
@@ -183,7 +199,18 @@ impl Post {
         }));
         self.log(&step, faults);
         let stored = self.keep_beacon(&step, watching, now);
-        Look { nap: if stored { step.nap } else { step.nap.min(UNSEEN) }, end, reports }
+        let nap = due.map_or(step.nap, |due| step.nap.min(due));
+        Look { nap: if stored { nap } else { nap.min(UNSEEN) }, end, reports }
+    }
+
+    /// What the journal now tells of tracks counts as work, and says the stage, where there is no `.kiln/`.
+    fn take_news(&mut self, news: &[Event], sight: &mut Sight, now: Moment) {
+        let ledger = &mut self.follower.ledger;
+        ledger.kilnless = !self.root.is_kiln();
+        if let Err(error) = beat(&self.root, sight, ledger, news, now) {
+            sight.faults.push(chain(&error));
+        }
+        find_stage(&self.root, ledger, sight);
     }
 
     /// The folder around the lock may have been removed: the lock is taken anew where others look for it, or two
@@ -307,80 +334,17 @@ impl Post {
     }
 
     fn rotate(&self, now: Moment, faults: &mut Vec<String>) {
-        if self.follower.offset() > ROTATE_AT
+        let limit = ROTATE_AT + self.follower.base();
+        if self.follower.offset() > limit
             && let Err(error) = journal::rotate_with(
                 &self.root,
                 now.wall,
-                ROTATE_AT,
+                limit,
                 Arc::clone(self.follower.ledger.graph.rules()),
             )
         {
             faults.push(chain(&error));
         }
-    }
-
-    fn log(&mut self, step: &Step, faults: Vec<String>) {
-        let verdict = (step.verdict.word(), step.verdict.reason_word());
-        if verdict != (self.beacon.verdict.as_str(), self.beacon.reason.as_str()) {
-            info!(root = self.root.display(), verdict = verdict.0, reason = verdict.1, "judged");
-        }
-        if faults != self.faults {
-            for fault in faults.iter().filter(|fault| !self.faults.contains(fault)) {
-                warn!(root = self.root.display(), fault, "fault");
-            }
-            // A full disk takes no line of the log either: this one is the first that says what was wrong.
-            for fault in self.faults.iter().filter(|fault| !faults.contains(fault)) {
-                info!(root = self.root.display(), fault, "over");
-            }
-            self.faults = faults;
-        }
-    }
-
-    /// Rewrites the beacon when a tick has passed or what it says has changed. Returns whether what lies there is true.
-    fn keep_beacon(&mut self, step: &Step, watching: &str, now: Moment) -> bool {
-        let policy = self.pipeline.policy();
-        let until = match &step.verdict {
-            Verdict::Quiet { until, .. } => *until,
-            _ => None,
-        };
-        let awake = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let seen = |seen: Option<crate::model::stall::Seen>| {
-            seen.map(|seen| (seen.stamp, awake(seen.awake), awake(seen.before)))
-        };
-        let memory = self.pipeline.memory();
-        let next = Beacon {
-            tick_ms: awake(policy.daemon.tick),
-            watching: watching.to_owned(),
-            mode: mode_word(policy.daemon.mode).to_owned(),
-            verdict: step.verdict.word().to_owned(),
-            reason: step.verdict.reason_word().to_owned(),
-            faults: self.faults.clone(),
-            ..self.beacon.clone()
-        };
-        let tick = policy.daemon.tick.mul_f32(0.9);
-        let is_due = now.awake.saturating_sub(Duration::from_millis(self.beacon.last_tick_awake_ms)) >= tick;
-        if next == self.beacon && !is_due {
-            return true;
-        }
-        self.beacon = Beacon {
-            last_tick: now.wall,
-            last_tick_awake_ms: awake(now.awake),
-            until,
-            seen_activity: seen(memory.activity),
-            seen_nudge: seen(memory.nudge),
-            ..next
-        };
-        let Err(error) = beacon::store(&self.root, &self.beacon) else { return true };
-        beacon::touch(&self.root, now.wall).ok();
-        // Still due.
-        self.beacon.last_tick_awake_ms = 0;
-        self.pipeline.note_unwritable(now);
-        let fault = chain(&error);
-        if !self.faults.contains(&fault) {
-            warn!(root = self.root.display(), fault, "fault");
-            self.faults.push(fault);
-        }
-        false
     }
 
     /// Leaves the root: the marks go, the lock is released last.

@@ -19,6 +19,19 @@ pub(super) fn acknowledgement(event: &str, text: &str) -> Reply {
     Reply::Answer(json!({"additionalContext": text, "hookSpecificOutput": inner}).to_string())
 }
 
+/// Denies a tool call, with the reason for the agent.
+pub(super) fn deny(event: &str, reason: &str) -> Reply {
+    let inner = json!({
+        "hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason,
+    });
+    Reply::Answer(json!({"hookSpecificOutput": inner}).to_string())
+}
+
+/// Gives an agent feedback on what it did, or keeps it from stopping, with the reason.
+pub(super) fn block(reason: &str) -> Reply {
+    Reply::Answer(json!({"decision": "block", "reason": reason}).to_string())
+}
+
 /// Asks the client to watch files, so that their appearance fires FileChanged.
 pub(super) fn watch_paths(event: &str, paths: &[String]) -> Reply {
     let inner: Value = json!({"hookEventName": event, "watchPaths": paths});

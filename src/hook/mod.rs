@@ -1,10 +1,12 @@
 //! One event of a client: read from stdin, noted, answered, a millisecond, exit 0.
 //!
 //! Whatever fails inside, the session that is watched must not feel it: nothing but an answer goes to stdout, and
-//! only a teammate's feedback and a wake end with 2, each with a text on stderr.
+//! only a teammate's feedback, a wake and the refusal of a task end with 2, each with a text on stderr. Nothing but a
+//! guard (`watchdog hook --guards`) ever refuses anything.
 
 mod answer;
 mod failure;
+mod guards;
 mod heartbeat;
 mod help;
 mod scene;
@@ -18,6 +20,7 @@ use std::process::ExitCode;
 
 use scene::Scene;
 
+use crate::protocol::hook_table::GUARDS;
 use crate::protocol::{payload, translate};
 use crate::store::file::{FileError, chain};
 use crate::system::stdin;
@@ -30,11 +33,11 @@ pub(crate) enum Reply {
     Silence,
     /// JSON on stdout, exit 0.
     Answer(String),
-    /// Text on stderr, exit 2: a teammate goes on, an idle session wakes.
+    /// Text on stderr, exit 2: a teammate goes on, an idle session wakes, a task is not made or not done.
     Wake(String),
 }
 
-/// Handles one event. `arguments` are what follows `watchdog hook`; only `--root FOLDER` means something.
+/// Handles one event. `arguments` are what follows `watchdog hook`; only `--root FOLDER` and `--guards` mean something.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     // A panic is a defect of ours; the client must not see its text, nor its exit status.
     std::panic::set_hook(Box::new(|_| {}));
@@ -54,7 +57,10 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn reply(arguments: impl Iterator<Item = OsString>) -> Reply {
     let Some(payload) = stdin::read().and_then(|bytes| payload::read(&bytes)) else { return Reply::Silence };
-    let Some(mut scene) = Scene::find(payload, explicit_root(arguments)) else { return Reply::Silence };
+    let arguments: Vec<OsString> = arguments.collect();
+    let Some(mut scene) = Scene::find(payload, explicit_root(&arguments)) else { return Reply::Silence };
+    // They are the Kiln protocol's: a project that is watched for something else knows nothing of them.
+    scene.guards = arguments.iter().any(|word| word == GUARDS) && scene.root.kiln().is_dir();
     // A project may come with links in place of our folders: nothing is read, written or removed through them. The
     // commands say so by name; here there is no place of ours where it could be said.
     if scene.root.check().is_err() {
@@ -74,22 +80,14 @@ fn reply(arguments: impl Iterator<Item = OsString>) -> Reply {
 fn handle(scene: &mut Scene) -> Reply {
     match scene.payload.event.as_str() {
         "SessionStart" => session::start(scene),
-        "UserPromptSubmit" | "PreToolUse" => {
-            let taken = if scene.event.is_lead() { taking::take(scene) } else { None };
-            scene.note_fault(heartbeat::beat(scene, |_| ()));
-            if scene.payload.event == "UserPromptSubmit" {
-                help::turn_over(scene);
-            }
-            let texts: Vec<String> = taken.into_iter().chain(help::goes_on(scene)).collect();
-            if texts.is_empty() {
-                return Reply::Silence;
-            }
-            answer::context(&scene.payload.event, &texts.join("\n"))
-        }
+        "UserPromptSubmit" | "PreToolUse" => begin(scene),
         "PostToolUse" | "PostToolUseFailure" => {
             scene.note_fault(heartbeat::beat(scene, |_| ()));
             if matches!(scene.payload.tool(), "Write" | "Edit") {
                 session::keep_daemon(scene);
+            }
+            if let Some(refusal) = guards::after_tool(scene) {
+                return guards::object(scene, &refusal);
             }
             help::sent(scene)
         }
@@ -98,6 +96,9 @@ fn handle(scene: &mut Scene) -> Reply {
             teammate::started(scene)
         }
         "SubagentStop" => {
+            if let Some(refusal) = guards::before_stop(scene) {
+                return guards::keep(scene, &refusal);
+            }
             help::turn_over(scene);
             teammate::stopped(scene);
             Reply::Silence
@@ -108,7 +109,14 @@ fn handle(scene: &mut Scene) -> Reply {
             scene.note_fault(failure::note(scene));
             Reply::Silence
         }
-        "FileChanged" => taking::wake(scene),
+        "FileChanged" => match taking::wake(scene) {
+            Reply::Silence => guards::file_changed(scene),
+            reply => reply,
+        },
+        "TaskCreated" | "TaskCompleted" => {
+            scene.journal(std::slice::from_ref(&scene.event));
+            guards::task(scene).map_or(Reply::Silence, |refusal| guards::refuse(scene, &refusal))
+        }
         "Stop" => {
             help::turn_over(scene);
             let events = [Some(scene.event.clone()), translate::background(&scene.payload, scene.now.wall)];
@@ -122,8 +130,26 @@ fn handle(scene: &mut Scene) -> Reply {
     }
 }
 
-fn explicit_root(mut arguments: impl Iterator<Item = OsString>) -> Option<OsString> {
-    arguments.find(|word| word == "--root").and_then(|_| arguments.next())
+/// The lead's prompt or a tool call begins.
+fn begin(scene: &Scene) -> Reply {
+    if let Some(refusal) = guards::before_tool(scene) {
+        return guards::deny(scene, &refusal);
+    }
+    let taken = if scene.event.is_lead() { taking::take(scene) } else { None };
+    scene.note_fault(heartbeat::beat(scene, |_| ()));
+    if scene.payload.event == "UserPromptSubmit" {
+        help::turn_over(scene);
+    }
+    let texts: Vec<String> = taken.into_iter().chain(help::goes_on(scene)).collect();
+    if texts.is_empty() {
+        return Reply::Silence;
+    }
+    answer::context(&scene.payload.event, &texts.join("\n"))
+}
+
+fn explicit_root(arguments: &[OsString]) -> Option<OsString> {
+    let place = arguments.iter().position(|word| word == "--root")?;
+    arguments.get(place + 1).cloned()
 }
 
 impl Scene {

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use super::Reply;
 use super::answer;
+use super::guards;
 use super::heartbeat::PATIENCE;
 use super::scene::Scene;
 use crate::store::file::FileError;
 use crate::store::recovery::{Note, recover};
-use crate::store::{activity_file, sessions, transient};
+use crate::store::{activity_file, journal, sessions, transient};
 use crate::system::{clients, launch};
 
 /// All hooks of a session's end have 1.5 s together: they wait for the lock no longer than this.
@@ -24,8 +25,10 @@ pub(super) fn start(scene: &Scene) -> Reply {
     if let Err(error) = launch::ensure(&scene.root, scene.now, &[]) {
         scene.fault(&launch::describe(&error));
     }
-    let path = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
-    answer::watch_paths(&scene.payload.event, &[path(scene.root.pending()), path(scene.root.flag())])
+    let mut watched = vec![scene.root.pending(), scene.root.flag()];
+    watched.extend(guards::watched(scene));
+    let watched: Vec<String> = watched.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    answer::watch_paths(&scene.payload.event, &watched)
 }
 
 fn clear_flag(scene: &Scene) -> Result<(), FileError> {
@@ -39,6 +42,13 @@ pub(super) fn keep_daemon(scene: &Scene) {
     if let Err(error) = launch::ensure_unless_begun(&scene.root, scene.now) {
         scene.fault(&launch::describe(&error));
     }
+}
+
+/// Tells whether a track runs that is worth waiting for.
+fn is_awaited(scene: &Scene) -> bool {
+    let Ok(ledger) = journal::fold_lines_with(&scene.root, &["\"track\""]) else { return false };
+    !ledger.tracks.all.is_empty()
+        && ledger.tracks.is_awaited(scene.policy().quiet.person_limit, scene.now.wall)
 }
 
 /// A session ends. The last one asks the daemon to end first, since a hook may be killed right after, and removes
@@ -59,6 +69,9 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
     let others = sessions::any_other(&scene.root, &scene.event.session, clients::may_live);
     let is_last = !others && (known || before.is_empty());
     let stays = launch::stays(&scene.root);
+    // Workers that run are waited for with or without a session.
+    let awaited = is_last && !goes_on && is_awaited(scene);
+    let stays = stays || awaited;
     if is_last && !goes_on && !stays {
         launch::ask_to_end(&scene.root);
     }
@@ -70,5 +83,9 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
         return Ok(());
     }
     let daemon = if stays { transient::Daemon::Stays } else { transient::Daemon::Ends };
+    // Without a pipeline of Kiln the activity is the workers' too.
+    if awaited && !scene.root.is_kiln() {
+        return transient::remove(&scene.root, daemon);
+    }
     transient::remove_all(&scene.root, held, daemon)
 }

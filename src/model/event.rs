@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
 use super::moment::Millis;
+use super::reading::{Exploration, Reading};
+use super::track::{Finding, Posting, Said};
 use super::wait::is_background;
 
 /// The version that every line carries as `v`.
@@ -61,6 +63,11 @@ pub enum What {
         /// How the client was entered: `cli`, `sdk-cli`.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         entry: String,
+    },
+    /// A session was seen to work in a folder below the root.
+    WorksIn {
+        /// The folder, relative to the root.
+        folder: String,
     },
     /// A session ended, by the client's own word.
     SessionEnd {
@@ -190,6 +197,8 @@ pub enum What {
         /// Which nudge.
         n: u32,
     },
+    /// The machine slept or its clock was set: until then no silence of a track counts.
+    Woke,
     /// The operator asked for quiet.
     Paused {
         /// Until when, unix milliseconds.
@@ -207,11 +216,24 @@ pub enum What {
         cause: String,
         /// The agent whose move would help.
         root: String,
+        /// In one sentence, if it concerns a track.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        words: String,
     },
     /// The sender was told at once what became of a message of its own.
     Helped {
         /// Which case, so that it is told once.
         key: String,
+    },
+    /// A guard of the protocol refused something, or named what is wrong with a file.
+    Guarded {
+        /// The guard, by its setting's name.
+        guard: String,
+        /// What it is about: a task, a file below `.kiln/`, an agent, a glob.
+        place: String,
+        /// The fields that are missing or wrong; empty = what was wrong is in order again.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        fact: String,
     },
     /// The members of the team of a session, as its client keeps them.
     Roster {
@@ -221,12 +243,30 @@ pub enum What {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         lead: String,
     },
+    /// What a track says of itself, if it is new.
+    Track(Box<Said>),
+    /// One line of a team's message log, without its text.
+    Posted(Box<Posting>),
+    /// A track's folder was removed.
+    TrackGone {
+        /// Its key.
+        track: String,
+    },
+    /// A violation of a protocol, told once.
+    Found(Box<Finding>),
+    /// How far a file of a team session was read.
+    Read(Box<Reading>),
+    /// An entry of a team session's exploration cache is new, or is gone.
+    Explored(Exploration),
     /// A daemon began to watch.
     DaemonStart {
         /// Its process.
         pid: i32,
         /// Its version.
         version: String,
+        /// The root has no `.kiln/`.
+        #[serde(default, skip_serializing_if = "is_false")]
+        kilnless: bool,
     },
     /// A daemon ended.
     DaemonStop {
@@ -329,6 +369,15 @@ impl Event {
         self.agent.is_empty()
     }
 
+    /// Says of which track this is news. Where there is no `.kiln/` that is a sign of work.
+    pub fn moved_track(&self) -> Option<&str> {
+        match &self.what {
+            What::Track(said) => Some(&said.track),
+            What::Posted(post) => Some(&post.track),
+            _ => None,
+        }
+    }
+
     /// Tells whether the event is a sign of work. A teammate going idle is one by the protocol; see
     /// [`Ledger::idle_since`] for why the judge counts a chain of them once.
     pub fn is_work(&self) -> bool {
@@ -342,6 +391,6 @@ impl Event {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_false(value: &bool) -> bool {
+pub(super) fn is_false(value: &bool) -> bool {
     !value
 }

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::event::{Event, What};
 use super::graph::Graph;
 use super::moment::Millis;
+use super::reading::Readings;
 use super::signals::Rules;
+use super::track::Tracks;
 use super::wait::{ApiHold, Asked, OpenTool};
 
 mod agent;
@@ -48,6 +50,18 @@ pub struct Ledger {
     /// Who waits for whom.
     #[serde(default)]
     pub graph: Graph,
+    /// What is watched beside the pipeline, and what violates its protocol.
+    #[serde(default)]
+    pub tracks: Tracks,
+    /// The root has no `.kiln/`: its stage comes from what is watched, and tracks are its work.
+    #[serde(default)]
+    pub kilnless: bool,
+    /// When the machine last slept or its clock was set, as far as a daemon saw it, unix milliseconds; 0 = never.
+    #[serde(default)]
+    pub woke: Millis,
+    /// How far the files of team sessions were read.
+    #[serde(default)]
+    pub readings: Readings,
 }
 
 /// One client session.
@@ -61,6 +75,9 @@ pub struct Session {
     /// How the client was entered; empty if unknown.
     #[serde(default)]
     pub entry: String,
+    /// The folder that it works in, relative to the root; empty if that is the root, outside, or unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
     /// When it ended, unix milliseconds.
     #[serde(default)]
     pub ended: Option<Millis>,
@@ -141,6 +158,7 @@ impl Ledger {
         match &event.what {
             What::Snapshot { ledger } => self.take_over(ledger),
             What::SessionStart { source, pid, entry } => self.start_session(event, source, *pid, entry),
+            What::WorksIn { folder } => self.session(event).folder.clone_from(folder),
             What::SessionEnd { .. } | What::SessionLost => self.end_session(event),
             What::Nudged { n, .. } => self.nudged(event.at, *n),
             What::Resumed => {
@@ -153,14 +171,31 @@ impl Ledger {
             What::Unpaused => self.paused_until = None,
             What::Stage { stage } => stage.clone_into(&mut self.stage),
             What::PersonTold => self.person_told(event),
+            What::Track(said) => self.tracks.say(event.at, said),
+            What::Posted(post) => {
+                self.tracks.post(event.at, post);
+                self.readings.post(event.at, post);
+            }
+            What::TrackGone { track } => {
+                self.tracks.gone(track);
+                self.readings.gone(track);
+            }
+            What::Read(reading) => self.readings.read(event.at, reading),
+            What::Explored(exploration) => self.readings.explored(event.at, exploration),
+            What::Found(finding) => self.tracks.find(event.at, finding),
+            What::Noted { key, .. } => self.tracks.noted(event.at, key),
+            What::Woke => self.woke = event.at,
+            What::DaemonStart { kilnless, .. } => {
+                self.kilnless = *kilnless;
+                self.tracks.begin(event.at);
+            }
+            What::DaemonStop { .. } => self.tracks.watch(event.at),
             What::Claimed { .. }
             | What::Withdrawn { .. }
             | What::WouldAct { .. }
-            | What::DaemonStart { .. }
-            | What::DaemonStop { .. }
             | What::Fault { .. }
-            | What::Noted { .. }
             | What::Helped { .. }
+            | What::Guarded { .. }
             | What::Roster { .. }
             | What::Unknown => {}
             What::ApiError { error, holds, reset_at } => {

@@ -17,6 +17,12 @@ pub struct Policy {
     pub daemon: Daemon,
     /// How the bridge runs.
     pub bridge: Bridge,
+    /// Which guards of the protocol hold, once they are registered.
+    pub guards: Guards,
+    /// Task folders of workers.
+    pub tasks: Tasks,
+    /// Team message sessions.
+    pub team: Team,
     /// Who gets a spawn acknowledgement: agent names, without a leading `kiln:`. A trailing `*` matches any rest.
     pub roster: Vec<String>,
     /// What the lead is called.
@@ -92,6 +98,53 @@ pub struct Bridge {
     pub life: Duration,
 }
 
+/// Which guards of the protocol hold (`watchdog install --guards`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "one switch for each guard")]
+pub struct Guards {
+    /// Critical tasks say milestone, chunk and role when they are made.
+    pub task_created: bool,
+    /// Critical tasks are done when their metadata proves it.
+    pub task_completed: bool,
+    /// Persistent-state files and artifacts have the protocol's shape.
+    pub state_files: bool,
+    /// Minds, reviewers and the boss do not stop with work undone.
+    pub subagent_stop: bool,
+    /// Nobody reads or writes files of secrets.
+    pub secrets: bool,
+}
+
+impl Guards {
+    /// Tells whether a guard holds, by its setting's name.
+    pub fn holds(&self, name: &str) -> bool {
+        match name {
+            "task_created" => self.task_created,
+            "task_completed" => self.task_completed,
+            "state_files" => self.state_files,
+            "subagent_stop" => self.subagent_stop,
+            "secrets" => self.secrets,
+            _ => false,
+        }
+    }
+}
+
+/// Task folders of workers (`worker-signal-protocol`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tasks {
+    /// Where they are, relative to the root; `*` stands for any name or part of one.
+    pub folders: Vec<String>,
+    /// A track that runs and is silent for this long is a stall of its own. Without hooks the tools of its worker cannot
+    /// be seen, and a long run of tests must be no alarm.
+    pub silent_after: Duration,
+}
+
+/// Team message sessions (`knowledge-transfer-protocols`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Team {
+    /// Where they are, relative to the root; `*` stands for any name or part of one.
+    pub sessions: Vec<String>,
+}
+
 /// One way to tell a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
@@ -127,6 +180,15 @@ impl Default for Policy {
                 lost_after: Duration::from_secs(60),
             },
             bridge: Bridge { life: Duration::from_secs(12 * 3600) },
+            guards: Guards {
+                task_created: true,
+                task_completed: true,
+                state_files: true,
+                subagent_stop: true,
+                secrets: true,
+            },
+            tasks: Tasks { folders: words(&[TASKS]), silent_after: Duration::from_secs(30 * 60) },
+            team: Team { sessions: words(&[TEAMS]) },
             roster: words(ROSTER),
             lead: LEAD.to_owned(),
             members: Vec::new(),
@@ -136,6 +198,11 @@ impl Default for Policy {
         }
     }
 }
+
+/// Where task folders are (`worker-signal-protocol`, "File location").
+pub const TASKS: &str = ".task/*/*";
+/// Where team message sessions are.
+pub const TEAMS: &str = ".workflow/.team/*";
 
 /// The names that the Kiln protocol itself uses: persistent minds, boss, judges, step leads, worker pairs.
 const ROSTER: &[&str] = &[
@@ -175,6 +242,7 @@ impl Policy {
             members: self.members.clone(),
             polling: self.polling_tools.iter().cloned().collect(),
             reply_after: self.rule.reply_after,
+            silent_after: self.tasks.silent_after,
         }
     }
 

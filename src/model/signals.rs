@@ -19,6 +19,8 @@ pub struct Rules {
     pub polling: BTreeSet<String>,
     /// An answer that no table gives a time is overdue after this.
     pub reply_after: Duration,
+    /// A track that runs is silent for too long after this.
+    pub silent_after: Duration,
 }
 
 /// The signals of one protocol.
@@ -100,6 +102,7 @@ impl Default for Rules {
             members: Vec::new(),
             polling: POLLING.iter().map(ToString::to_string).collect(),
             reply_after: Duration::from_secs(15 * 60),
+            silent_after: Duration::from_secs(30 * 60),
         }
     }
 }

@@ -61,23 +61,49 @@ pub const TABLE: [Line; 14] = [
     },
 ];
 
+/// The word that makes a hook hold the guards of the Kiln protocol as well.
+pub const GUARDS: &str = "--guards";
+
+/// Events at which a guard has something to say, and which of them are registered for guards alone. Files are named at
+/// SessionStart, and looked at when they change.
+const GUARDED: [Line; 7] = [
+    plain("SessionStart"),
+    plain("PreToolUse"),
+    plain("PostToolUse"),
+    plain("SubagentStop"),
+    plain("TaskCreated"),
+    plain("TaskCompleted"),
+    Line {
+        event: "FileChanged",
+        matcher: Some("pending-nudge.json|DEADLOCK.flag|codebase-state.md|patterns.md|architecture.md"),
+        handlers: &[Command::WakingHook],
+    },
+];
+
 /// Makes the registrations for a program. Without the life of a bridge none is registered; nudges then still
-/// arrive, by FileChanged.
-pub fn registrations(program: &str, bridge: Option<Duration>) -> Vec<Registration> {
-    let handler = |command: &Command| {
-        let (word, rewake, timeout) = match command {
-            Command::Hook => ("hook", false, HOOK_SECONDS),
-            Command::WakingHook => ("hook", true, WAKING_SECONDS),
-            Command::Bridge => ("bridge", true, bridge?.as_secs() + BRIDGE_MARGIN_SECONDS),
+/// arrive, by FileChanged. With guards, the hook of every event that concerns one is told so.
+pub fn registrations(program: &str, bridge: Option<Duration>, guards: bool) -> Vec<Registration> {
+    let guarded = |event: &str| GUARDED.iter().find(|line| guards && line.event == event);
+    let registration = |line: &Line| {
+        let (line, is_guarded) = guarded(line.event).map_or((line, false), |line| (line, true));
+        let handler = |command: &Command| {
+            let (word, rewake, timeout) = match command {
+                Command::Hook => ("hook", false, HOOK_SECONDS),
+                Command::WakingHook => ("hook", true, WAKING_SECONDS),
+                Command::Bridge => ("bridge", true, bridge?.as_secs() + BRIDGE_MARGIN_SECONDS),
+            };
+            let args =
+                [word].into_iter().chain(is_guarded.then_some(GUARDS)).map(ToOwned::to_owned).collect();
+            Some(Handler { command: program.to_owned(), args, rewake, timeout })
         };
-        Some(Handler { command: program.to_owned(), args: vec![word.to_owned()], rewake, timeout })
+        Registration {
+            event: line.event.to_owned(),
+            matcher: line.matcher.map(ToOwned::to_owned),
+            handlers: line.handlers.iter().filter_map(handler).collect(),
+        }
     };
-    let registration = |line: &Line| Registration {
-        event: line.event.to_owned(),
-        matcher: line.matcher.map(ToOwned::to_owned),
-        handlers: line.handlers.iter().filter_map(handler).collect(),
-    };
-    TABLE.iter().map(registration).collect()
+    let is_more = |line: &&Line| guards && TABLE.iter().all(|known| known.event != line.event);
+    TABLE.iter().chain(GUARDED.iter().filter(is_more)).map(registration).collect()
 }
 
 #[cfg(test)]

@@ -35,6 +35,11 @@ impl Payload {
         self.fields.get(name).text()
     }
 
+    /// A field at the top level, whatever it holds.
+    pub fn value(&self, name: &str) -> &Sketch {
+        self.fields.get(name)
+    }
+
     /// The session's id; empty if there is none.
     pub fn session(&self) -> &str {
         self.field("session_id")

@@ -9,12 +9,29 @@ use rustix::fs::OFlags;
 
 use super::file::{FileError, euid};
 use super::root::Root;
+use crate::model::moment::Millis;
 
-/// Appends a line, in one write.
+/// When it was last written, unix milliseconds. None = it is not there.
+///
+/// # Errors
+/// It is there but cannot be looked at.
+pub fn written(root: &Root) -> Result<Option<Millis>, FileError> {
+    let path = root.in_kiln("docs/iter-log.md");
+    match fs::symlink_metadata(&path) {
+        Ok(meta) => Ok(Some(meta.mtime().saturating_mul(1000).saturating_add(meta.mtime_nsec() / 1_000_000))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FileError::of("read", &path)(error)),
+    }
+}
+
+/// Appends a line, in one write. Without `.kiln/` there is no such log, and nothing is done.
 ///
 /// # Errors
 /// It is a symlink, not ours, or cannot be written.
 pub fn append(root: &Root, line: &str) -> Result<(), FileError> {
+    if !root.is_kiln() {
+        return Ok(());
+    }
     let path = root.in_kiln("docs/iter-log.md");
     let error = || FileError::of("append to", &path);
     if let Some(folder) = path.parent() {

@@ -155,12 +155,36 @@ pub fn fold_selected(root: &Root, words: &[&str], rules: Arc<Rules>) -> Result<L
     let text = text(root)?;
     text.split(|byte| *byte == b'\n')
         .filter(|line| {
-            memmem::find(&line[..line.len().min(80)], b"\"snapshot\"").is_some()
-                || words.iter().any(|word| memmem::find(line, word.as_bytes()).is_some())
+            is_snapshot(line) || words.iter().any(|word| memmem::find(line, word.as_bytes()).is_some())
         })
         .filter_map(parse_line)
         .for_each(|event| ledger.apply(&event));
     Ok(ledger)
+}
+
+/// Returns the events of all that is kept in whose lines one of the words occurs, oldest first.
+///
+/// # Errors
+/// A file is there but cannot be read.
+pub fn selected(root: &Root, words: &[&str]) -> Result<Vec<Event>, FileError> {
+    let mut events = Vec::new();
+    let mut take = |text: &[u8]| {
+        let lines = text.split(|byte| *byte == b'\n');
+        let is_meant = |line: &&[u8]| words.iter().any(|word| memmem::find(line, word.as_bytes()).is_some());
+        events.extend(lines.filter(is_meant).filter_map(parse_line));
+    };
+    let path = root.in_own(OLD);
+    if let Some(file) = open_own(&path)?
+        && !is_current(&file, root)
+    {
+        take(&read_from(file, 0).map_err(FileError::of("read", &path))?);
+    }
+    take(&text(root)?);
+    Ok(events)
+}
+
+fn is_snapshot(line: &[u8]) -> bool {
+    memmem::find(&line[..line.len().min(80)], b"\"snapshot\"").is_some()
 }
 
 /// Follows a journal: each call returns what came since the last, across rotations.
@@ -168,6 +192,7 @@ pub fn fold_selected(root: &Root, words: &[&str], rules: Arc<Rules>) -> Result<L
 pub struct Follower {
     file: Option<(u64, u64)>,
     offset: u64,
+    base: u64,
     /// All that was followed so far, folded.
     pub ledger: Ledger,
 }
@@ -198,6 +223,9 @@ impl Follower {
         let bytes = read_from(file, self.offset).map_err(FileError::of("read", &path))?;
         let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |end| end + 1);
         self.offset += whole as u64;
+        if self.base == 0 && is_snapshot(&bytes) {
+            self.base = memchr::memchr(b'\n', &bytes).map_or(0, |end| end as u64);
+        }
         let mut more: Vec<Event> = parse(&bytes[..whole]).collect();
         order::settle(&mut more);
         for event in &more {
@@ -220,6 +248,11 @@ impl Follower {
     /// Bytes followed so far.
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Bytes of the snapshot that the journal begins with: what a rotation cannot make smaller.
+    pub fn base(&self) -> u64 {
+        self.base
     }
 }
 

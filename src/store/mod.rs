@@ -8,6 +8,7 @@ pub mod client_file;
 pub mod config;
 pub mod file;
 pub mod flag_file;
+pub mod guarded;
 pub mod iter_log;
 pub mod journal;
 pub mod lock;
@@ -17,10 +18,17 @@ pub mod recovery;
 pub mod root;
 pub mod sessions;
 pub mod settings;
+pub mod settled;
+pub mod shape;
 pub mod signals;
 pub mod state_file;
+pub mod tail;
+pub mod task_file;
+pub mod task_folder;
 pub mod team_file;
+pub mod team_log;
+pub mod team_session;
 pub mod transient;
 
 #[cfg(test)]
-mod scratch;
+pub(crate) mod scratch;

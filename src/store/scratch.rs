@@ -9,8 +9,8 @@ use tempfile::TempDir;
 use super::root::Root;
 
 /// A project with `.kiln/` and a stage, its folders prepared.
-pub(super) struct Scratch {
-    pub(super) root: Root,
+pub(crate) struct Scratch {
+    pub(crate) root: Root,
     _folder: TempDir,
 }
 
@@ -23,7 +23,7 @@ impl std::ops::Deref for Scratch {
 }
 
 /// Makes a project.
-pub(super) fn project() -> Scratch {
+pub(crate) fn project() -> Scratch {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join(".kiln")).unwrap();
     fs::write(folder.path().join(".kiln/STATE.md"), "- **stage**: build\n").unwrap();
@@ -33,12 +33,12 @@ pub(super) fn project() -> Scratch {
 }
 
 /// The permission bits of a file or folder.
-pub(super) fn mode(path: &Path) -> u32 {
+pub(crate) fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
 /// The names in a folder, sorted.
-pub(super) fn names(folder: &Path) -> Vec<String> {
+pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
@@ -47,19 +47,19 @@ pub(super) fn names(folder: &Path) -> Vec<String> {
 }
 
 /// Gives a file to another user. Returns false where the test's own user may not.
-pub(super) fn give_away(path: &Path) -> bool {
+pub(crate) fn give_away(path: &Path) -> bool {
     std::os::unix::fs::chown(path, Some(65_534), None).is_ok()
 }
 
 /// Runs an ignored test of this crate as a process of its own, with a word for it in the environment.
-pub(super) fn child(test: &str, word: &Path) -> std::process::Command {
+pub(crate) fn child(test: &str, word: &Path) -> std::process::Command {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]).env(WORD, word);
     command
 }
 
 /// The word that a child was given.
-pub(super) fn word() -> PathBuf {
+pub(crate) fn word() -> PathBuf {
     std::env::var_os(WORD).map(PathBuf::from).unwrap()
 }
 

@@ -118,6 +118,24 @@ pub const KEYS: &[Key] = &[
         show: |policy| show_span(policy.bridge.life),
     },
     Key {
+        name: "tasks.folders",
+        doc: "where task folders of workers are, below the project; * stands for any name or part of one",
+        set: |policy, value| put(&mut policy.tasks.folders, places(value)),
+        show: |policy| show_words(&policy.tasks.folders),
+    },
+    Key {
+        name: "tasks.silent_after",
+        doc: "a worker or team session that runs and is silent for this long is a stall of its own",
+        set: |policy, value| put(&mut policy.tasks.silent_after, span(value)),
+        show: |policy| show_span(policy.tasks.silent_after),
+    },
+    Key {
+        name: "team.sessions",
+        doc: "where team message sessions are, below the project; * stands for any name or part of one",
+        set: |policy, value| put(&mut policy.team.sessions, places(value)),
+        show: |policy| show_words(&policy.team.sessions),
+    },
+    Key {
         name: "agents.roster",
         doc: "agents whose spawn is acknowledged; \"coder*\" matches any rest",
         set: |policy, value| put(&mut policy.roster, words(value)),
@@ -140,6 +158,36 @@ pub const KEYS: &[Key] = &[
         doc: "tools that are meant to be called again and again: no livelock",
         set: |policy, value| put(&mut policy.polling_tools, words(value)),
         show: |policy| show_words(&policy.polling_tools),
+    },
+    Key {
+        name: "guards.task_created",
+        doc: "guard: critical tasks say milestone, chunk and role when they are made",
+        set: |policy, value| put(&mut policy.guards.task_created, truth(value)),
+        show: |policy| policy.guards.task_created.to_string(),
+    },
+    Key {
+        name: "guards.task_completed",
+        doc: "guard: critical tasks are done only when their metadata proves it",
+        set: |policy, value| put(&mut policy.guards.task_completed, truth(value)),
+        show: |policy| policy.guards.task_completed.to_string(),
+    },
+    Key {
+        name: "guards.state_files",
+        doc: "guard: persistent-state files, TDD evidence and verdicts have the protocol's shape",
+        set: |policy, value| put(&mut policy.guards.state_files, truth(value)),
+        show: |policy| policy.guards.state_files.to_string(),
+    },
+    Key {
+        name: "guards.subagent_stop",
+        doc: "guard: minds, reviewers and the boss do not stop with work undone",
+        set: |policy, value| put(&mut policy.guards.subagent_stop, truth(value)),
+        show: |policy| policy.guards.subagent_stop.to_string(),
+    },
+    Key {
+        name: "guards.secrets",
+        doc: "guard: nobody reads or writes the protocol's files of secrets",
+        set: |policy, value| put(&mut policy.guards.secrets, truth(value)),
+        show: |policy| policy.guards.secrets.to_string(),
     },
 ];
 
@@ -213,6 +261,15 @@ fn count(value: &Value) -> Result<u32, String> {
         .ok_or_else(|| "a whole number from 0 to 1000 is wanted".to_owned())
 }
 
+fn truth(value: &Value) -> Result<bool, String> {
+    let truth = match value {
+        Value::Boolean(truth) => Some(*truth),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    truth.ok_or_else(|| "true or false is wanted".to_owned())
+}
+
 fn mode(value: &Value) -> Result<Mode, String> {
     match value.as_str() {
         Some("act") => Ok(Mode::Act),
@@ -238,6 +295,19 @@ fn words(value: &Value) -> Result<Vec<String>, String> {
         }
         _ => Err(wanted()),
     }
+}
+
+/// Reads a list of places below the project.
+fn places(value: &Value) -> Result<Vec<String>, String> {
+    let places = words(value)?;
+    let is_place = |place: &String| {
+        !place.is_empty()
+            && place.split('/').all(|part| !matches!(part, "" | "." | "..") && !part.contains("**"))
+    };
+    if let Some(place) = places.iter().find(|place| !is_place(place)) {
+        return Err(format!("{place:?} is no place below the project; one such as \".task/*/*\" is wanted"));
+    }
+    Ok(places)
 }
 
 fn show_span(span: Duration) -> String {

@@ -5,7 +5,7 @@ use std::fs;
 use super::activity_file::Held;
 use super::file::{self, FileError};
 use super::root::Root;
-use super::{asked, pending, pid_file, sessions};
+use super::{asked, pending, pid_file, sessions, task_file};
 
 /// Whether the daemon goes too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,7 @@ pub fn remove(root: &Root, daemon: Daemon) -> Result<(), FileError> {
     fs::remove_file(root.in_tmp(pid_file::BRIDGE)).ok();
     fs::remove_dir_all(root.in_own("bridges")).ok();
     asked::clear(root);
+    task_file::clear(root);
     file::sweep(&root.own());
     pending::withdraw(root, |_| true).map(|_| ())
 }

@@ -8,6 +8,7 @@ mod api;
 mod api_failure;
 mod client;
 mod client_facts;
+mod guards;
 mod install;
 mod person;
 mod plugin;

@@ -306,6 +306,43 @@ fn the_bridge_can_be_left_out_and_follows_its_setting() {
 }
 
 #[test]
+fn guards_are_registered_when_they_are_asked_for_and_gone_when_they_are_not() {
+    let home = Home::new();
+    let before = home.everything();
+    let shown = home.run("install --guards --dry-run");
+    assert_eq!(shown.matches("\"--guards\"").count(), 7, "{shown}");
+    assert_eq!(home.everything(), before, "a dry run writes nothing");
+    home.run("install --guards");
+    let installed = home.read();
+    assert_eq!(installed.matches("\"--guards\"").count(), 7, "{installed}");
+    assert_eq!(installed.matches(PROGRAM).count(), 18, "{installed}");
+    assert!(installed.contains("\"TaskCreated\"") && installed.contains("\"TaskCompleted\""), "{installed}");
+    home.run("uninstall");
+    assert_eq!(home.everything(), before, "uninstall leaves everything as it was");
+    // From plain hooks to guards and back: what is no longer wanted goes.
+    home.run("install");
+    let plain = home.read();
+    let said = home.run("install --guards");
+    assert!(
+        said.contains("They hold the guards of the Kiln protocol; [guards] switches each off.\n"),
+        "{said}"
+    );
+    assert_eq!(home.read().matches("\"--guards\"").count(), 7);
+    assert!(home.run("install --guards").starts_with("Already installed: "));
+    let said = home.run("install");
+    assert!(said.contains("The guards that were registered are out; --guards keeps them.\n"), "{said}");
+    assert_eq!(home.read(), plain);
+    home.run("install --guards --no-bridge");
+    assert!(!home.read().contains("bridge"));
+    let output = home.output("install --user");
+    let said = home.plain(&output.stderr);
+    assert!(said.contains("registers hooks with guards as well:\n  some events run both"), "{said}");
+    home.run("uninstall --user");
+    home.run("uninstall");
+    assert_eq!(home.everything(), before);
+}
+
+#[test]
 fn what_keeps_hooks_from_running_as_wished_is_said() {
     let home = Home::new();
     home.write("{\n  // mine\n}");

@@ -21,7 +21,7 @@ fn read(name: &str) -> Value {
 #[test]
 fn the_plugin_registers_the_same_table_as_install() {
     let life: Duration = Policy::default().bridge.life;
-    let table = registrations("${CLAUDE_PLUGIN_ROOT}/bin/run-watchdog", Some(life));
+    let table = registrations("${CLAUDE_PLUGIN_ROOT}/bin/run-watchdog", Some(life), false);
     let wanted: BTreeMap<String, Value> =
         table.iter().map(|line| (line.event.clone(), Value::Array(vec![line.value()]))).collect();
     let found: BTreeMap<String, Value> =

@@ -42,7 +42,11 @@ impl Timed {
 
     /// The same with settings.
     pub(crate) fn with(stage: &str, settings: &str) -> Self {
-        let world = World::with(stage, settings);
+        Self::around(World::with(stage, settings))
+    }
+
+    /// Shifts the clocks of this world.
+    pub(crate) fn around(world: World) -> Self {
         let clock = world.beside("clock").join("shift");
         let timed = Self { world, clock, ahead: Mutex::default() };
         timed.set((0, 0, 0));

@@ -10,7 +10,7 @@ use super::super::client_places::{Places, at, shown};
 use super::Finding;
 use crate::model::policy::Policy;
 use crate::protocol::client_settings::{Entry, beyond_json, entries, outdated};
-use crate::protocol::hook_table::{TABLE, registrations};
+use crate::protocol::hook_table::registrations;
 use crate::store::client_file::ClientFile;
 use crate::store::file::chain;
 use crate::system::program::{self, Origin};
@@ -88,24 +88,28 @@ fn registered(places: &Places, read: &[Read], policy: &Policy, everywhere: &Poli
         let is_user = places.user.as_ref() == Some(&file.path);
         let life = if is_user { everywhere.bridge.life } else { policy.bridge.life };
         let bridge = file.entries.iter().any(|entry| entry.word == "bridge");
+        let guards = file.entries.iter().any(|entry| entry.guards);
         let program = file.entries.first().map_or("", |entry| entry.command.as_str());
-        let missing =
-            outdated(&file.text, &registrations(program, bridge.then_some(life))).unwrap_or_default();
-        let flag = if bridge { "" } else { " --no-bridge" };
+        let table = registrations(program, bridge.then_some(life), guards);
+        let missing = outdated(&file.text, &table).unwrap_or_default();
         if !missing.is_empty() {
             let finding = format!("missing or out of date in {}: {}", shown(&file.path), missing.join(", "));
-            return Finding::wrong("hooks", finding, remedy(file, flag));
+            return Finding::wrong("hooks", finding, remedy(file));
         }
         let without = if bridge { "" } else { ", no bridge" };
-        words.push(format!("all {} events{without} in {}", TABLE.len(), shown(&file.path)));
+        let with = if guards { ", with guards" } else { "" };
+        words.push(format!("all {} events{without}{with} in {}", table.len(), shown(&file.path)));
     }
     Finding::good("hooks", words.join("; "))
 }
 
-fn remedy(file: &Read, flag: &str) -> String {
+/// What brings a file up to date, as it was installed.
+fn remedy(file: &Read) -> String {
+    let bridge = if file.entries.iter().any(|entry| entry.word == "bridge") { "" } else { " --no-bridge" };
+    let guards = if file.entries.iter().any(|entry| entry.guards) { " --guards" } else { "" };
     match file.command {
-        "" => format!("take them out of {} and run \"watchdog install\"", shown(&file.path)),
-        command => format!("run \"{command}{flag}\""),
+        "" => format!("take them out of {} and run \"watchdog install{bridge}{guards}\"", shown(&file.path)),
+        command => format!("run \"{command}{bridge}{guards}\""),
     }
 }
 
@@ -128,7 +132,7 @@ fn programs(read: &[Read]) -> Vec<Finding> {
             programs.entry(&entry.command).or_insert(file);
         }
     }
-    programs.into_iter().map(|(command, file)| program(command, &remedy(file, ""))).collect()
+    programs.into_iter().map(|(command, file)| program(command, &remedy(file))).collect()
 }
 
 /// Where the plugin's wrapper looks for the program, in its order.
@@ -205,6 +209,15 @@ fn twice(read: &[Read]) -> Option<Finding> {
         return Some(Finding::wrong(name, finding, "run \"watchdog uninstall\" for one of them"));
     }
     let second = with_ours.get(1)?;
+    // The client tells handlers apart by their arguments, too.
+    let guarded = |file: &&&Read| file.entries.iter().any(|entry| entry.guards);
+    if let (Some(with), Some(without)) =
+        (with_ours.iter().find(guarded), with_ours.iter().find(|file| !guarded(file)))
+    {
+        let (with, without) = (shown(&with.path), shown(&without.path));
+        let finding = format!("{with} registers hooks with guards, {without} without: some events run both");
+        return Some(Finding::wrong(name, finding, "run \"watchdog uninstall\" for one of them"));
+    }
     let finding = format!(
         "the same hooks are registered in {} and {}; the client runs equal ones once",
         shown(&first.path),

@@ -5,6 +5,7 @@ use std::ops::Range;
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value as Node};
 use serde_json::Value;
 
+use super::super::hook_table::GUARDS;
 use super::Registration;
 use super::document::{Container, Document, Fault, span};
 
@@ -22,6 +23,8 @@ pub struct Entry {
     pub command: String,
     /// `hook` or `bridge`.
     pub word: String,
+    /// It holds the guards as well.
+    pub guards: bool,
 }
 
 /// A group of handlers.
@@ -56,12 +59,13 @@ impl Group {
     }
 
     pub(super) fn ours(&self, event: &str) -> Vec<Entry> {
-        let entry = |(command, word): &(String, String)| Entry {
-            event: event.to_owned(),
-            command: command.clone(),
-            word: word.clone(),
+        let entry = |handler: &Found| {
+            let (command, word) = handler.ours.clone()?;
+            let guards =
+                handler.value["args"].as_array().is_some_and(|args| args.iter().any(|arg| arg == GUARDS));
+            Some(Entry { event: event.to_owned(), command, word, guards })
         };
-        self.handlers.iter().filter_map(|handler| handler.ours.as_ref()).map(entry).collect()
+        self.handlers.iter().filter_map(entry).collect()
     }
 
     /// Tells whether the group matches what is wanted. No matcher, an empty one and a star are one thing.

@@ -15,7 +15,7 @@ fn one(command: &str) -> Vec<Registration> {
 }
 
 fn whole_table() -> Vec<Registration> {
-    hook_table::registrations("/opt/watchdog", Some(Duration::from_secs(60)))
+    hook_table::registrations("/opt/watchdog", Some(Duration::from_secs(60)), false)
 }
 
 /// Installs one event, and checks that this is done once and can be undone.

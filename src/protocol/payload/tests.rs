@@ -86,6 +86,8 @@ fn every_recorded_payload_is_read() {
     StopFailure.unknown: StopFailure | 00000018
     SubagentStart: SubagentStart | 00000005 agent=areviewer-00000000000000a1 name=reviewer
     SubagentStop: SubagentStop | 00000005 agent=areviewer-00000000000000a1 name=reviewer
+    TaskCompleted: TaskCompleted | 00000021
+    TaskCreated: TaskCreated | 00000021
     TeammateIdle: TeammateIdle | 00000005 agent=areviewer-00000000000000a1 name=reviewer
     UserPromptSubmit: UserPromptSubmit | 00000005
     UserPromptSubmit.after-rewake: UserPromptSubmit | 00000001 wake=yes

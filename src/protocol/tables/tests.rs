@@ -1,6 +1,7 @@
 //! The built-in tables, and tables with mistakes.
 
 use super::{BUILT_IN, built_in, read};
+use crate::model::judge::LEAD;
 use crate::model::signals::{Known, Reply, Rules, Signal};
 
 fn rules() -> Rules {
@@ -67,6 +68,81 @@ fn every_signal_of_the_kiln_protocol_has_a_row() {
     ] {
         assert!(rules.tables[0].signals.iter().any(|signal| signal.head == head), "{head} has no row");
     }
+}
+
+/// The rows of the protocol's tables: a sender, a recipient, and the heads that answer it. None = nothing is due.
+const ROWS: [(&str, &str, &str, Option<&[&str]>); 41] = [
+    ("READY_BOOTSTRAP", "rakim", "team-lead", None),
+    ("READY_BOOTSTRAP", "thoth", "team-lead", None),
+    ("READY", "sentinel", "krs-one", None),
+    ("REQUEST_WORKERS", "krs-one", "team-lead", Some(&["REQUEST_WORKERS_READY", "WORKERS_REJECTED"])),
+    ("REQUEST_WORKERS_READY", "team-lead", "krs-one", None),
+    ("CYCLE_WORKERS", "krs-one", "team-lead", Some(&["WORKERS_REJECTED"])),
+    ("WORKERS_SPAWNED", "team-lead", "krs-one", None),
+    ("WORKERS_REJECTED", "team-lead", "krs-one", None),
+    ("ONBOARDING_COMPLETE", "alpha", "team-lead", None),
+    ("BRAINSTORM_COMPLETE", "da-vinci", "team-lead", None),
+    ("RESEARCH_COMPLETE", "mi6", "team-lead", None),
+    ("ARCHITECTURE_COMPLETE", "aristotle", "team-lead", None),
+    ("ITERATION_UPDATE", "krs-one", "rakim", Some(&["READY"])),
+    ("ITERATION_UPDATE", "krs-one", "sentinel", Some(&["READY"])),
+    ("QA_REPORT_READY", "ken", "team-lead", None),
+    ("QA_REPORT_READY", "ryu", "team-lead", None),
+    ("RECONCILIATION_COMPLETE", "denzel", "team-lead", None),
+    ("QA_PASS", "judge-dredd", "krs-one", None),
+    ("QA_FAIL", "judge-dredd", "krs-one", None),
+    ("MILESTONE_COMPLETE", "krs-one", "team-lead", None),
+    ("BUILD_COMPLETE", "krs-one", "team-lead", None),
+    ("MILESTONE_TRANSITION", "krs-one", "rakim", Some(&["READY"])),
+    ("MILESTONE_TRANSITION", "krs-one", "sentinel", Some(&["READY"])),
+    ("MILESTONE_TRANSITION", "krs-one", "thoth", None),
+    ("MILESTONE_DONE", "krs-one", "thoth", None),
+    ("FINAL_ARCHIVE_CHECK", "krs-one", "thoth", Some(&["ARCHIVE_READY", "ARCHIVE_BLOCKED"])),
+    ("ARCHIVE_READY", "thoth", "krs-one", None),
+    ("ARCHIVE_BLOCKED", "thoth", "krs-one", None),
+    ("VALIDATE_PASS", "argus", "team-lead", None),
+    ("VALIDATE_FAILED", "argus", "team-lead", None),
+    ("REPORT_COMPLETE", "omega", "team-lead", None),
+    ("BLOCKED", "coder-1", "team-lead", None),
+    ("REVIEW_REQUEST", "coder-1", "reviewer-1", Some(&["APPROVED", "REJECTED", "ALREADY_APPROVED"])),
+    ("APPROVED", "reviewer-1", "coder-1", None),
+    ("ALREADY_APPROVED", "reviewer-1", "coder-1", None),
+    (
+        "REJECTED",
+        "reviewer-1",
+        "coder-1",
+        Some(&["REVIEW_REQUEST", "IMPLEMENTATION_REJECTED", "IMPLEMENTATION_BLOCKED"]),
+    ),
+    ("IMPLEMENTATION_APPROVED", "critical-thinker", "krs-one", Some(&["ITERATION_UPDATE", "CYCLE_WORKERS"])),
+    ("IMPLEMENTATION_BLOCKED", "dial-a-coder", "krs-one", Some(&["ITERATION_UPDATE", "CYCLE_WORKERS"])),
+    ("IMPLEMENTATION_REJECTED", "dial-a-coder", "krs-one", Some(&["ITERATION_UPDATE", "CYCLE_WORKERS"])),
+    ("ARCHIVE", "coder-1", "thoth", None),
+    ("LOG", "judge-dredd", "thoth", None),
+];
+
+#[test]
+fn every_row_of_the_kiln_protocol_says_who_sends_it_to_whom_and_what_answers_it() {
+    let rules = rules();
+    let table = &rules.tables[0];
+    for (head, from, to, answers) in ROWS {
+        let to = if to == "team-lead" { LEAD } else { to };
+        let from = if from == "team-lead" { LEAD } else { from };
+        let row = found(&rules, head, from, to);
+        assert!(table.plays_any(agent(from), &row.from), "{head} is not from {from}");
+        assert!(table.plays_any(agent(to), &row.to), "{head} is not to {to}");
+        assert_eq!(row.reply == Reply::Due, answers.is_some(), "{head}");
+        for answer in answers.into_iter().flatten() {
+            assert!(
+                row.answers.iter().any(|known| known.has_head(answer)),
+                "{answer} does not answer {head}"
+            );
+        }
+    }
+    // What is operator-visible logging answers nothing; the turns of the named pair do.
+    let cycle = found(&rules, "CYCLE_WORKERS", "krs-one", LEAD);
+    assert!(!cycle.answers.iter().any(|answer| answer.has_head("WORKERS_SPAWNED")));
+    assert!(cycle.answers.iter().any(|answer| answer.started == ["coder_name", "reviewer_name"]));
+    assert!(found(&rules, "WORKER_READY", "coder-1", "krs-one").retired);
 }
 
 #[test]

@@ -76,6 +76,8 @@ fn every_recorded_payload_has_its_line() {
     StopFailure.unknown: {"event":"api_error","error":"unknown"}
     SubagentStart: {"agent":"00a1","name":"reviewer","event":"agent_start"}
     SubagentStop: {"agent":"00a1","name":"reviewer","event":"agent_stop"}
+    TaskCompleted: {"event":"other","hook":"TaskCompleted"}
+    TaskCreated: {"event":"other","hook":"TaskCreated"}
     TeammateIdle: {"agent":"00a1","name":"reviewer","event":"idle"}
     UserPromptSubmit.after-rewake: {"event":"prompt","wake":true}
     UserPromptSubmit: {"event":"prompt"}

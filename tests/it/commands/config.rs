@@ -39,11 +39,25 @@ fn it_prints_every_value_as_it_would_be_written() {
     [bridge]
     life = "12h"   # built in
 
+    [tasks]
+    folders = [".task/*/*"]   # built in
+    silent_after = "30m"   # built in
+
+    [team]
+    sessions = [".workflow/.team/*"]   # built in
+
     [agents]
     roster = ["rakim", "sentinel", "thoth", "numerobis", "krs-one", "team-lead", "alpha", "da-vinci", "mi6", "aristotle", "argus", "omega", "ken", "ryu", "denzel", "judge-dredd", "coder*", "reviewer*", "builder*", "critical-thinker*", "the-curator*", "dial-a-coder*", "codex*", "sphinx*", "bossman"]   # built in
     lead = "team-lead"   # built in
     members = []   # built in
     polling_tools = ["TaskOutput", "BashOutput", "TaskGet", "TaskList", "ListAgents", "Monitor", "ScheduleWakeup"]   # built in
+
+    [guards]
+    task_created = true   # built in
+    task_completed = true   # built in
+    state_files = true   # built in
+    subagent_stop = true   # built in
+    secrets = true   # built in
     "#);
 }
 
@@ -181,12 +195,17 @@ fn help() {
       resume     End the quiet that "pause" asked for
       nudge      Stage a message of your own for the lead; an idle session is woken
                  with it
+      init       Have a project without .kiln watched, and say what was recognised
+                 in it
       install    Register the hooks in the client's settings file
       uninstall  Take the hooks out of the client's settings file, which is then as
                  it was before
       doctor     Check the hooks, the program, the state folder and the machine;
                  each finding has its remedy
       config     Print every setting, its value, and where it came from
+      mark       Say where a worker is: tick an item of its checklist and write its
+                 signal file
+      signal     Look at a worker's signal file
       generate   Print the man page or shell completions
       hook       Handle one event of a client (for settings files; reads the payload
                  from stdin, always ends well)
@@ -194,9 +213,9 @@ fn help() {
                  files)
 
     Options:
-          --root <FOLDER>    The project folder, which holds .kiln (default:
-                             $KILN_ROOT, or the nearest above here; can be repeated
-                             for "run")
+          --root <FOLDER>    The project folder, which holds .kiln or .watchdog
+                             (default: $KILN_ROOT, or the nearest above here; can be
+                             repeated for "run")
           --set <KEY=VALUE>  Set a value for this command alone, such as
                              rule.idle_after=5m (can be repeated)
       -h, --help             Print help

@@ -76,6 +76,16 @@ impl World {
         world
     }
 
+    /// A project folder without `.kiln/`, and with nothing in it.
+    pub(crate) fn bare() -> Self {
+        let scratch = TempDir::with_prefix("watchdog-it-").expect("a scratch folder");
+        let folder = scratch.path().join("project");
+        fs::create_dir_all(&folder).expect("a project");
+        fs::create_dir_all(scratch.path().join("home")).expect("a home");
+        let root = Root::new(&folder).expect("a root");
+        Self { scratch, root, client: client() }
+    }
+
     /// The same with settings.
     pub(crate) fn with(stage: &str, settings: &str) -> Self {
         let world = Self::new(stage);
@@ -100,7 +110,7 @@ impl World {
     }
 
     pub(crate) fn settings(&self, text: &str) {
-        put(&self.root.in_kiln("watchdog.toml"), text.as_bytes());
+        put(&self.root.in_home("watchdog.toml"), text.as_bytes());
     }
 
     // -- processes ----------------------------------------------------------------------------------------------

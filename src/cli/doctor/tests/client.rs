@@ -18,6 +18,30 @@ fn a_whole_installation_is_well() {
 }
 
 #[test]
+fn guards_are_seen_and_kept_by_the_remedy() {
+    let tree = Tree::new();
+    let name = "project/.claude/settings.json";
+    tree.register_with(name, "TREE/bin/watchdog", Some(life()), true);
+    assert!(
+        tree.client().starts_with("+ hooks: all 16 events, with guards in TREE/project"),
+        "{}",
+        tree.client()
+    );
+    let text = fs::read_to_string(tree.path(name)).unwrap();
+    tree.write(name, &text.replace("TaskCreated", "Other"));
+    let found = tree.client();
+    assert!(
+        found.contains("missing or out of date in TREE/project/.claude/settings.json: TaskCreated"),
+        "{found}"
+    );
+    assert!(found.contains("run \"watchdog install --guards\""), "{found}");
+    tree.register("home/.claude/settings.json", "TREE/bin/watchdog", Some(life()));
+    let wanted = "! twice: TREE/project/.claude/settings.json registers hooks with guards, \
+                  TREE/home/.claude/settings.json without: some events run both";
+    assert!(tree.client().contains(wanted), "{}", tree.client());
+}
+
+#[test]
 fn no_hooks_at_all_are_found_missing() {
     let tree = Tree::new();
     tree.write("home/.claude/settings.json", "");

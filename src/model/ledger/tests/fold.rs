@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::event::Message;
+use crate::model::track::{Finding, Posting, Said, State};
 
 fn word(words: &'static [&'static str]) -> impl Strategy<Value = String> {
     prop::sample::select(words).prop_map(ToOwned::to_owned)
@@ -67,7 +68,7 @@ fn of_ours() -> impl Strategy<Value = What> {
         any::<i64>().prop_map(|until| What::Paused { until }),
         Just(What::Unpaused),
         Just(What::PersonTold),
-        Just(What::DaemonStart { pid: 9, version: "0.1.0".to_owned() }),
+        Just(What::DaemonStart { pid: 9, version: "0.1.0".to_owned(), kilnless: true }),
         Just(What::DaemonStop { reason: "escalated".to_owned() }),
         word(&["build", "validate", ""]).prop_map(|stage| What::Stage { stage }),
         Just(What::Fault { fault: "activity.json: empty".to_owned() }),
@@ -75,8 +76,28 @@ fn of_ours() -> impl Strategy<Value = What> {
     ]
 }
 
+fn of_tracks() -> impl Strategy<Value = What> {
+    let key = || word(&["task:.task/fix/p-1", "task:.task/fix/p-2#CI-FIX", "team:TLS-x"]);
+    let state =
+        prop::sample::select(&[State::Running, State::Blocked, State::Done, State::Failed, State::Ended]);
+    let said = (key(), state, word(&["", "run"]), word(&["", "a1", "a2"]));
+    prop_oneof![
+        said.prop_map(|(track, state, step, attempt)| {
+            What::Track(Box::new(Said { track, state, step, attempt, ..Said::default() }))
+        }),
+        (key(), any::<u64>(), word(&["analyst", "planner"])).prop_map(|(track, line, from)| {
+            What::Posted(Box::new(Posting { track, line, from, ..Posting::default() }))
+        }),
+        key().prop_map(|track| What::TrackGone { track }),
+        (key(), word(&["x.md", "y.md:2"])).prop_map(|(track, place)| {
+            let (rule, fact) = ("ref-without-file".to_owned(), "there is no such file".to_owned());
+            What::Found(Box::new(Finding { track, rule, place, fact, ..Finding::default() }))
+        }),
+    ]
+}
+
 fn any_event() -> impl Strategy<Value = Event> {
-    let what = prop_oneof![4 => of_client(), 1 => of_ours()];
+    let what = prop_oneof![4 => of_client(), 1 => of_ours(), 1 => of_tracks()];
     let who = (word(&["", "s1", "s2", "s3"]), word(&["", "a1", "a2", "a3"]), word(&["", "coder", "rakim"]));
     (0..10_000_000_i64, who, what).prop_map(|(at, (session, agent, name), what)| Event {
         session,

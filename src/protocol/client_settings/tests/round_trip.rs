@@ -226,7 +226,7 @@ proptest! {
 
     #[test]
     fn an_older_installation_comes_to_the_same_hooks((value, text) in file(any::<bool>()), keep in any::<u16>()) {
-        let older: Vec<Registration> = hook_table::registrations("/old/bin/watchdog", None)
+        let older: Vec<Registration> = hook_table::registrations("/old/bin/watchdog", None, false)
             .into_iter()
             .enumerate()
             .filter(|(index, _)| keep & (1 << index) != 0)

@@ -1,0 +1,101 @@
+//! What is watched, what is looked at, and what is not missed in between.
+
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+#[test]
+fn a_file_that_is_not_to_be_trusted_is_a_fault_as_long_as_it_lies_there() {
+    let mut field = Field::new();
+    field.put(".task/fix/p-1/TASK.md", "");
+    field.put("elsewhere.json", "{\"status\": \"complete\"}");
+    symlink(field.path("elsewhere.json"), field.path(A)).unwrap();
+    for _ in 0..3 {
+        let news = field.news();
+        assert!(news.events.is_empty() && news.faults.len() == 1, "{news:?}");
+        assert!(news.faults[0].ends_with("SIGNAL.json: it is a symlink"), "{news:?}");
+    }
+    field.put(A, &" ".repeat(300_000));
+    assert!(field.news().faults[0].ends_with("larger than 262144 bytes"));
+    field.signal(A, &json!({"status": "running", "timestamp": field.ago(0)}));
+    assert_eq!(field.look(), ["task:.task/fix/p-1 running"]);
+}
+
+#[test]
+fn what_the_journal_could_not_take_is_said_again() {
+    let mut field = Field::new();
+    field.look();
+    field.signal(A, &json!({"status": "complete", "timestamp": field.ago(0)}));
+    field.ahead = YOUNG + 1000;
+    for _ in 0..3 {
+        assert_eq!(field.news().events.len(), 1, "nothing of it was folded");
+    }
+    assert_eq!(field.look(), ["task:.task/fix/p-1 done"]);
+    assert_eq!(field.look(), [""; 0]);
+}
+
+#[test]
+fn a_change_within_one_tick_of_the_file_system_s_clock_is_seen() {
+    let mut field = Field::new();
+    field.look();
+    for round in 0..200 {
+        // In place, of the same length.
+        fs::create_dir_all(field.path(".task/fix/p-1")).unwrap();
+        let text =
+            json!({"status": "running", "step": format!("{round:03}"), "timestamp": "2026-06-25T10:05:00Z"});
+        fs::write(field.path(A), text.to_string()).unwrap();
+        assert_eq!(field.look(), [format!("task:.task/fix/p-1 running {round:03}")]);
+    }
+}
+
+#[test]
+fn folders_without_an_end_are_watched_and_those_above_them() {
+    let mut field = Field::new();
+    let stamp = field.ago(0);
+    for (name, status) in [("p-1", "complete"), ("p-2", "running"), ("p-3", "blocked"), ("p-4", "running")] {
+        field
+            .signal(&format!(".task/fix/{name}/SIGNAL.json"), &json!({"status": status, "timestamp": stamp}));
+    }
+    field.put(".task/dev/p-5/TASK.md", "");
+    fs::create_dir_all(field.path(".task/empty")).unwrap();
+    field.look();
+    let root = field.project.root.path().to_owned();
+    let names: Vec<String> = field
+        .tasks
+        .folders()
+        .iter()
+        .map(|path| path.strip_prefix(&root).unwrap().display().to_string())
+        .collect();
+    let above = [".task", ".task/dev", ".task/empty", ".task/fix"];
+    assert_eq!(names[..4], above);
+    let at_work: BTreeSet<&str> = names[4..6].iter().map(String::as_str).collect();
+    assert_eq!(at_work, BTreeSet::from([".task/fix/p-2", ".task/fix/p-4"]), "those at work come first");
+    assert_eq!(names[6..], [".task/dev/p-5"]);
+}
+
+#[test]
+fn other_places_are_a_setting() {
+    let mut field = Field::new();
+    field.policy.tasks.folders = vec!["temp/tasks/*/run-*".to_owned(), ".task/*/*".to_owned()];
+    let running = json!({"status": "running", "timestamp": field.ago(0)});
+    for place in
+        ["temp/tasks/fix/run-1", "temp/tasks/fix/other", ".task/fix/p-1", "deep/temp/tasks/fix/run-2"]
+    {
+        field.signal(&format!("{place}/SIGNAL.json"), &running);
+    }
+    assert_eq!(field.look(), ["task:.task/fix/p-1 running", "task:temp/tasks/fix/run-1 running"]);
+}
+
+#[test]
+fn more_folders_than_are_looked_at_are_a_fault() {
+    let mut field = Field::new();
+    assert_eq!(field.tasks.most, 10_000);
+    field.tasks.most = 3;
+    for name in ["p-1", "p-2", "p-3"] {
+        field.signal(&format!(".task/fix/{name}/SIGNAL.json"), &json!({"status": "running"}));
+    }
+    assert_eq!(field.news().faults, [""; 0]);
+    field.put(".task/fix/p-4/TASK.md", "");
+    let faults = field.news().faults;
+    assert_eq!(faults, [".task/*/*: there are more than 3 task folders; move finished ones elsewhere"]);
+}
