@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::judge::{Facts, agents};
+use super::judge::{Facts, LEAD, agents};
 use super::moment::Millis;
 use super::node::{Duty, Node, Wait};
 use super::signals::Rules;
@@ -164,7 +164,9 @@ impl<'a> View<'a> {
         let (mut next, mut due) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
         let mut is_at_work = Vec::with_capacity(names.len());
         for name in &names {
-            let waits = self.waits_of(name);
+            let mut waits = self.waits_of(name);
+            // The lead's team is at work for it most of the time: that explains no answer that the lead owes.
+            waits.retain(|wait| !(wait.spawn && wait.from == LEAD));
             let debtors = |duty: Duty| waits.iter().filter(move |wait| wait.duty >= duty);
             let own = waits.is_empty() && self.node(name).is_some_and(Node::is_at_work);
             is_at_work.push(match self.holds.get(name) {

@@ -22,12 +22,13 @@ pub fn diagnose(facts: &Facts<'_>, now: Millis) -> Diagnosis {
     let chains: Vec<Chains<'_>> = views.iter().map(View::chains).collect();
     let mut ends: Vec<Place<'_>> = (views.iter().zip(&chains))
         .flat_map(|(view, chains)| chains.ends.iter().map(move |end| Place { view, chains, end }))
+        .filter(|at| !at.is_of_another())
         .collect();
     // The one agent whose move frees the most; among equals the latest chain, since older ones did not stop the work.
     ends.sort_by(|a, b| {
-        let key = |end: &End<'_>| (end.strength(), end.waiters, end.latest);
+        let key = |at: &Place<'_>| (at.end.strength(), at.end.waiters, at.latest());
         let order = |at: &Place<'_>| (at.end.wait.since, at.view.session.to_owned(), at.end.wait.key());
-        key(b.end).cmp(&key(a.end)).then_with(|| order(a).cmp(&order(b)))
+        key(b).cmp(&key(a)).then_with(|| order(a).cmp(&order(b)))
     });
     let best = ends.first();
     let found = match best {
@@ -38,16 +39,18 @@ pub fn diagnose(facts: &Facts<'_>, now: Millis) -> Diagnosis {
         _ if silence::worst(facts, now).is_some() => silence::worst(facts, now),
         Some(at) => {
             let likely = at_end(graph, at, now);
-            // What is only likely to be owed says less than a message that was never seen.
+            // What is only likely to be owed says less than a message that was never seen: the debtor's own, or
+            // one that came when the debtor's part was done.
             let unseen = || match likely.cause {
-                Cause::ReplyOwed => unread_mail(graph, &[at.view], Some(at.end.wait.debtor())),
+                Cause::ReplyOwed => unread_mail(graph, &[at.view], Some(at.end.wait.debtor()), Millis::MIN)
+                    .or_else(|| unread_mail(graph, &[at.view], None, at.latest())),
                 _ => None,
             };
             raced(graph, &views, None).or_else(unseen).or(Some(likely))
         }
         None => raced(graph, &views, None).or_else(|| {
             let all: Vec<&View<'_>> = views.iter().collect();
-            unread_mail(graph, &all, None)
+            unread_mail(graph, &all, None, Millis::MIN)
         }),
     };
     let mut diagnosis = found
@@ -82,6 +85,22 @@ struct Place<'a> {
     view: &'a View<'a>,
     chains: &'a Chains<'a>,
     end: &'a End<'a>,
+}
+
+impl Place<'_> {
+    /// The lead began the debtor, which has worked for others since.
+    fn is_of_another(&self) -> bool {
+        let wait = self.end.wait;
+        let serves = || self.view.node(wait.debtor()).is_some_and(|node| node.serves);
+        wait.spawn && wait.from == LEAD && self.end.circle.is_empty() && serves()
+    }
+
+    /// The latest that is known of this chain. A task goes on for as long as its agent has turns.
+    fn latest(&self) -> Millis {
+        let wait = self.end.wait;
+        let turn = || self.view.node(wait.debtor()).and_then(|node| node.turn.ended);
+        if wait.spawn { turn().unwrap_or_default().max(self.end.latest) } else { self.end.latest }
+    }
 }
 
 /// Names the cause at the end of a chain, in the list's order.
@@ -229,8 +248,13 @@ fn raced(graph: &Graph, views: &[View<'_>], end: Option<(&View<'_>, &End<'_>)>) 
     })
 }
 
-/// A message that its recipient has had no turn to see.
-fn unread_mail(graph: &Graph, views: &[&View<'_>], only: Option<&str>) -> Option<Diagnosis> {
+/// A message, later than a time, that its recipient has had no turn to see.
+fn unread_mail(
+    graph: &Graph,
+    views: &[&View<'_>],
+    only: Option<&str>,
+    later_than: Millis,
+) -> Option<Diagnosis> {
     let all =
         views.iter().flat_map(|view| view.team.nodes.iter().map(move |(name, node)| (view, name, node)));
     let (view, name, mail) = all
@@ -240,6 +264,7 @@ fn unread_mail(graph: &Graph, views: &[&View<'_>], only: Option<&str>) -> Option
             is_free && only.is_none_or(|only| only == name.as_str())
         })
         .filter_map(|(view, name, node)| Some((view, name, node.unread()?)))
+        .filter(|(_, _, mail)| mail.at > later_than)
         .filter(|(_, _, mail)| !matches!(mail.head.as_str(), "shutdown_response" | "idle_notification"))
         .max_by_key(|(_, name, mail)| (mail.at, (*name).clone()))?;
     let root = graph.display(view.session, name);

@@ -293,6 +293,9 @@ pub enum What {
     Unknown,
 }
 
+/// Before a number: the key of an agent in a list of those that a signal asks for, such as `REQUEST_WORKERS`.
+pub const WORKER: &str = "worker_";
+
 /// A message that one agent sent to another, without its body.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Message {
@@ -312,7 +315,7 @@ pub struct Message {
     /// The sender as the client routed it; empty if it did not say.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sender: String,
-    /// Names of agents that the signal carries, by key, such as `coder_name`.
+    /// Names of agents that the signal carries, by key, such as `coder_name` or `worker_1`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
     /// What a response says.

@@ -6,6 +6,7 @@ use super::moment::Millis;
 
 /// One incarnation of an agent: a respawned agent inherits nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "a record of independent facts")]
 #[serde(default)]
 pub struct Node {
     /// Its id; empty if unknown, and for the lead.
@@ -31,6 +32,9 @@ pub struct Node {
     /// Who began it, as far as it is not a teammate.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub parent: String,
+    /// A table's signal of another agent than the lead gave it work: its answer is not the lead's to wait for.
+    #[serde(skip_serializing_if = "is_false")]
+    pub serves: bool,
     /// Its present turn, or the last.
     pub turn: Turn,
     /// Heads in the text that the last turn ended with.

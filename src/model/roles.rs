@@ -1,5 +1,7 @@
-//! Who may answer what, who is meant, and which roles signals give: the tables as a team meets them.
+//! Who may answer what, who is meant, and which roles and work signals give: the tables as a team meets them.
 
+use super::judge::LEAD;
+use super::moment::Millis;
 use super::node::Wait;
 use super::signals::{Answer, Known, Rules, Signal, Table};
 use super::team::Team;
@@ -73,6 +75,42 @@ impl Team {
         }
         if table.plays_any(self.known(to), &row.to) {
             self.pairs.insert(from.to_owned(), to.to_owned());
+        }
+    }
+
+    /// An agent is asked for work by another.
+    pub(super) fn give_work(&mut self, by: &str, to: &str) {
+        if by != LEAD
+            && let Some(node) = self.nodes.get_mut(to)
+        {
+            node.serves = true;
+        }
+    }
+
+    /// An agent begins a turn: that is what some waits are for. Whoever asked for it gives it its work.
+    pub(super) fn started(&mut self, rules: &Rules, name: &str, at: Millis) {
+        let keys: Vec<String> = self.starting.iter().cloned().collect();
+        for key in keys {
+            let is_worker = ["builder", "reviewer"].iter().any(|role| {
+                rules
+                    .tables
+                    .iter()
+                    .any(|table| table.roles.contains_key(*role) && table.plays(self.known(name), role))
+            });
+            let Some(wait) = self.waits.get_mut(&key).filter(|wait| at >= wait.since) else { continue };
+            let named = !wait.starts.is_empty();
+            let is_named = wait.starts.iter().any(|start| start == name);
+            wait.starts.retain(|start| start != name);
+            let is_last = wait.starts.is_empty() && (named || is_worker);
+            let answers =
+                rules.row(&wait.table, &wait.row).is_some_and(Signal::is_answered_by_starts) && is_last;
+            let by = wait.from.clone();
+            if is_named {
+                self.give_work(&by, name);
+            }
+            if answers {
+                self.close(&key);
+            }
         }
     }
 

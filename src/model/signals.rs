@@ -186,6 +186,13 @@ impl Table {
     }
 }
 
+impl Signal {
+    /// Tells whether turns of agents that it names answer it.
+    pub fn is_answered_by_starts(&self) -> bool {
+        self.answers.iter().any(|answer| !answer.started.is_empty())
+    }
+}
+
 impl Answer {
     /// Tells whether a head is one of the answer's.
     pub fn has_head(&self, head: &str) -> bool {

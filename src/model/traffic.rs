@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::diagnosis::SAME_HEADS;
-use super::event::Message;
+use super::event::{Message, WORKER};
 use super::judge::LEAD;
 use super::moment::{Millis, millis};
 use super::node::{Duty, Mail, Raced, Sent, Stray, ToAndFro, Wait};
@@ -57,6 +57,10 @@ impl Team {
         self.record(letter, duty, found);
         if let (Duty::Due, Some((table, row))) = (duty, found) {
             self.open_due(rules, letter, table, row);
+        }
+        // A report is no work that is given.
+        if duty == Duty::Due && !answers {
+            self.give_work(from, &to);
         }
         self.count_exchange(letter);
         if message.head == "shutdown_response" && message.approve == Some(true) && from != LEAD {
@@ -290,9 +294,7 @@ impl Team {
     fn open_due(&mut self, rules: &Rules, letter: Letter<'_>, table: &Table, row: &Signal) {
         let Letter { from, to, message, at } = letter;
         let by_request = row.answers.iter().any(|answer| answer.same_request);
-        let keys = row.answers.iter().flat_map(|answer| &answer.started);
-        let starts: Vec<String> = keys.filter_map(|key| message.names.get(key)).cloned().collect();
-        let is_starting = row.answers.iter().any(|answer| !answer.started.is_empty());
+        let (starts, is_starting) = starts(row, message);
         let wait = Wait {
             from: from.to_owned(),
             to: to.to_owned(),
@@ -327,25 +329,6 @@ impl Team {
         self.send(rules, name, &message, at);
     }
 
-    /// An agent begins a turn: that is what some waits are for.
-    pub(super) fn started(&mut self, rules: &Rules, name: &str, at: Millis) {
-        let keys: Vec<String> = self.starting.iter().cloned().collect();
-        for key in keys {
-            let is_worker = ["builder", "reviewer"].iter().any(|role| {
-                rules
-                    .tables
-                    .iter()
-                    .any(|table| table.roles.contains_key(*role) && table.plays(self.known(name), role))
-            });
-            let Some(wait) = self.waits.get_mut(&key).filter(|wait| at >= wait.since) else { continue };
-            let named = !wait.starts.is_empty();
-            wait.starts.retain(|start| start != name);
-            if wait.starts.is_empty() && (named || is_worker) {
-                self.close(&key);
-            }
-        }
-    }
-
     /// Counts the same heads to and fro.
     fn count_exchange(&mut self, letter: Letter<'_>) {
         let Letter { from, to, message, at } = letter;
@@ -374,6 +357,15 @@ impl Team {
             self.loops.insert(format!("heads {key}"));
         }
     }
+}
+
+/// The agents whose turns a signal is for, and whether it has to be looked at when an agent begins one.
+fn starts(row: &Signal, message: &Message) -> (Vec<String>, bool) {
+    let is_awaited = |key: &String| row.answers.iter().any(|answer| answer.started.contains(key));
+    let named = message.names.iter().filter(|(key, _)| is_awaited(key) || key.starts_with(WORKER));
+    let starts: Vec<String> = named.map(|(_, name)| name.clone()).collect();
+    let is_starting = row.is_answered_by_starts() || !starts.is_empty();
+    (starts, is_starting)
 }
 
 /// What a message does to a wait.

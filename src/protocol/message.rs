@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use super::payload::bare;
 use super::sketch::{self, Sketch};
-use crate::model::event::Message;
+use crate::model::event::{Message, WORKER};
 
 /// Names that one signal carries at most.
 const MOST_NAMES: usize = 8;
@@ -54,17 +54,26 @@ pub fn read(input: &Sketch, response: &Sketch) -> Message {
     }
 }
 
-/// Finds `KEY_name=VALUE` in a signal such as `CYCLE_WORKERS`.
+/// Finds the agents that a signal names: `KEY_name=VALUE`, as `CYCLE_WORKERS` has it, and `NAME (subagent_type: KIND)`,
+/// as `REQUEST_WORKERS` has it, under [`WORKER`] and a number.
 fn names(text: &str) -> BTreeMap<String, String> {
-    text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '{' | '}'))
+    let listed = text
+        .match_indices("(subagent_type")
+        .filter_map(|(place, _)| text[..place].split_whitespace().next_back())
+        .map(name)
+        .filter(|name| !name.is_empty() && !name.ends_with(':'))
+        .zip(1..)
+        .map(|(name, number)| (format!("{WORKER}{number}"), name));
+    let pairs = text
+        .split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '{' | '}'))
         .filter_map(|word| word.split_once('='))
         .filter(|(key, value)| key.ends_with("_name") && key.len() <= 40 && !value.is_empty())
-        .map(|(key, value)| {
-            let value = bare(value.trim_matches(['"', '\'', '`', '.', ')', '(']));
-            (key.to_owned(), value.chars().take(80).collect())
-        })
-        .take(MOST_NAMES)
-        .collect()
+        .map(|(key, value)| (key.to_owned(), name(value)));
+    pairs.chain(listed).take(MOST_NAMES).collect()
+}
+
+fn name(word: &str) -> String {
+    bare(word.trim_matches(['"', '\'', '`', '*', '.', ',', ')', '('])).chars().take(80).collect()
 }
 
 /// Returns the heads that stand in a text, each once: a word in capitals before a colon, or one that is a whole line.

@@ -75,6 +75,30 @@ fn a_structured_message_is_known_by_its_type_and_request() {
 }
 
 #[test]
+fn the_agents_that_a_signal_names_are_taken_from_both_forms() {
+    let check = |text: &str, wanted: &[(&str, &str)]| {
+        let input = format!("{{\"to\":\"team-lead\",\"message\":{}}}", serde_json::json!(text));
+        let message = read(&sketch::read(input.as_bytes()).unwrap(), &sketch::Sketch::Nothing);
+        let names: Vec<(&str, &str)> =
+            message.names.iter().map(|(key, name)| (key.as_str(), name.as_str())).collect();
+        assert_eq!(names, wanted, "{text}");
+    };
+    check(
+        "CYCLE_WORKERS: scenario=default, coder_name=athos, reviewer_name=kiln:porthos, reason=first",
+        &[("coder_name", "athos"), ("reviewer_name", "porthos")],
+    );
+    check(
+        "REQUEST_WORKERS: tintin (subagent_type: kiln:dial-a-coder), `kiln:haddock` (subagent_type=x)",
+        &[("worker_1", "tintin"), ("worker_2", "haddock")],
+    );
+    check("REQUEST_WORKERS: (subagent_type: x), two (of a kind)", &[]);
+    check("(subagent_type: x)", &[]);
+    let many = "w (subagent_type: x), ".repeat(20);
+    let input = format!("{{\"message\":\"{many}\"}}");
+    assert_eq!(read(&sketch::read(input.as_bytes()).unwrap(), &sketch::Sketch::Nothing).names.len(), 8);
+}
+
+#[test]
 fn the_body_is_known_by_its_hash_alone() {
     let hash = |input: &str| read(&sketch::read(input.as_bytes()).unwrap(), &sketch::Sketch::Nothing).hash;
     let first = hash(r#"{"to":"a","message":"the same words"}"#);
