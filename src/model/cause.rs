@@ -29,6 +29,8 @@ pub enum Cause {
     LongTool,
     /// The same again and again.
     Livelock,
+    /// A worker was left idle after its task.
+    Parked,
     /// Nobody waits for anything.
     NobodyWaits,
 }
@@ -78,6 +80,7 @@ impl Cause {
             Self::WaitsForPerson => "waits-for-person",
             Self::LongTool => "long-tool",
             Self::Livelock => "livelock",
+            Self::Parked => "parked-worker",
             Self::NobodyWaits => "nobody-waits",
         }
     }

@@ -52,6 +52,7 @@ pub fn diagnose(facts: &Facts<'_>, now: Millis) -> Diagnosis {
     diagnosis
         .evidence
         .extend(others.map(|(view, end)| format!("also open: {}", evidence::wait(graph, view, end.wait))));
+    diagnosis.evidence.extend(evidence::beside(graph, &views, &diagnosis));
     diagnosis
 }
 
@@ -224,8 +225,10 @@ fn unread_mail(graph: &Graph, views: &[&View<'_>], only: Option<&str>) -> Option
         views.iter().flat_map(|view| view.team.nodes.iter().map(move |(name, node)| (view, name, node)));
     let (view, name, mail) = all
         .filter(|(view, name, node)| {
-            let is_free =
-                node.gone.is_none() && !node.is_at_work() && !view.holds.contains_key(name.as_str());
+            let is_free = node.gone.is_none()
+                && node.idle.is_none()
+                && !node.is_at_work()
+                && !view.holds.contains_key(name.as_str());
             is_free && only.is_none_or(|only| only == name.as_str())
         })
         .filter_map(|(view, name, node)| Some((view, name, node.unread()?)))

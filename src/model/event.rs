@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
 use super::moment::Millis;
+use super::plan::PlanNews;
+use super::task::TaskChange;
 use super::track::{Finding, Posting, Said};
 use super::wait::is_background;
 
@@ -42,6 +44,9 @@ pub struct Event {
     /// The agent that a call ended, by name or id.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stopped: String,
+    /// What became of a task of the team's list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<Box<TaskChange>>,
     /// What happened.
     #[serde(flatten)]
     pub what: What,
@@ -233,6 +238,18 @@ pub enum What {
     },
     /// A violation of a protocol, told once.
     Found(Box<Finding>),
+    /// The session is of a subctl team, by its environment.
+    Subctl {
+        /// lead or worker.
+        role: String,
+    },
+    /// The queue of plans says something new of a plan of this root.
+    Plan(Box<PlanNews>),
+    /// The operator was told of a plan that waits for a decision.
+    PlanTold {
+        /// The plan's id in the queue, or the key of the wait for it.
+        key: String,
+    },
     /// A daemon began to watch.
     DaemonStart {
         /// Its process.
@@ -267,6 +284,7 @@ pub enum What {
 
 /// A message that one agent sent to another, without its body.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "a record of independent facts")]
 pub struct Message {
     /// The recipient as the sender wrote it.
     pub to: String,
@@ -296,6 +314,9 @@ pub struct Message {
     /// A person, not the recipient, decides on it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub operator: bool,
+    /// The sender says that it is ready for its next task.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ready: bool,
 }
 
 /// An agent that another began.
@@ -329,6 +350,7 @@ impl Event {
             heads: Vec::new(),
             spawn: None,
             stopped: String::new(),
+            task: None,
             what,
         }
     }

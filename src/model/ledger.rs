@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::event::{Event, What};
 use super::graph::Graph;
 use super::moment::Millis;
+use super::plan::{self, Plans};
 use super::signals::Rules;
 use super::track::Tracks;
 use super::wait::{ApiHold, Asked, OpenTool};
@@ -52,6 +53,9 @@ pub struct Ledger {
     /// What is watched beside the pipeline, and what violates its protocol.
     #[serde(default)]
     pub tracks: Tracks,
+    /// Plans that wait for an operator's decision.
+    #[serde(default, skip_serializing_if = "Plans::is_empty")]
+    pub plans: Plans,
 }
 
 /// One client session.
@@ -142,6 +146,7 @@ impl Ledger {
     pub fn apply(&mut self, event: &Event) {
         self.note_work(event);
         self.graph.apply(event);
+        self.note_plan(event);
         match &event.what {
             What::Snapshot { ledger } => self.take_over(ledger),
             What::SessionStart { source, pid, entry } => self.start_session(event, source, *pid, entry),
@@ -170,6 +175,9 @@ impl Ledger {
             | What::Noted { .. }
             | What::Helped { .. }
             | What::Roster { .. }
+            | What::Subctl { .. }
+            | What::Plan(_)
+            | What::PlanTold { .. }
             | What::Unknown => {}
             What::ApiError { error, holds, reset_at } => {
                 self.api_failed(event.at, error, *holds, *reset_at);
@@ -226,6 +234,23 @@ impl Ledger {
         } else if event.is_work() {
             self.last_work = event.at;
             self.idle_since = None;
+        }
+    }
+
+    fn note_plan(&mut self, event: &Event) {
+        match &event.what {
+            What::Plan(news) => plan::take(&mut self.plans, event.at, &event.session, news),
+            What::PlanTold { key } => {
+                if let Some(plan) = self.plans.get_mut(key) {
+                    plan.told = true;
+                }
+            }
+            What::ToolEnd { message: Some(message), .. }
+                if message.delivered && message.head == "plan_approval_response" =>
+            {
+                plan::answer(&mut self.plans, &event.session, &message.request_id);
+            }
+            _ => {}
         }
     }
 

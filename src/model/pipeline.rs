@@ -10,6 +10,7 @@ use super::judge::{Held, Reason, Verdict, judge, person};
 use super::ledger::Ledger;
 use super::moment::{Moment, duration};
 use super::overdue::{self, Note};
+use super::plan;
 use super::policy::{Mode, Policy};
 use super::rule::{Times, has_recovered};
 use super::sight::Sight;
@@ -36,6 +37,8 @@ pub enum Effect {
     },
     /// Tell the operator who has been asked for what, since when.
     TellPerson(Held),
+    /// Tell the operator of a plan that waits for a decision; the key is what it is remembered by.
+    TellPlan(String, Held),
     /// The episode is over: counters back to zero.
     CloseEpisode,
     /// It works again in spite of the flag: clear it.
@@ -269,9 +272,14 @@ impl Pipeline {
             return;
         };
         let facts = sight.facts(ledger, Times { idle: Duration::ZERO, since_nudge: None }, None);
+        let after = self.policy.quiet.tell_person_after;
+        let (plans, next) = plan::untold(&facts, after, now.wall);
+        step.nap = next.map_or(step.nap, |next| step.nap.min(next));
+        // One that could not be noted as told is not told of at every look.
+        let is_new = |(key, held): &(String, Held)| self.noted.insert((held.session.clone(), key.clone()));
+        step.effects.extend(plans.into_iter().filter(is_new).map(|(key, held)| Effect::TellPlan(key, held)));
         let Some((held, told)) = person(&facts, &self.policy, stage) else { return };
         let waited = duration(now.wall - held.since);
-        let after = self.policy.quiet.tell_person_after;
         if told || self.told.as_ref() == Some(&held) {
             return;
         }

@@ -99,7 +99,7 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 /// Sections whose variables are ours. `WATCHDOG_USEC` and `WATCHDOG_PID` belong to systemd.
-const SECTIONS: [&str; 5] = ["rule", "quiet", "daemon", "bridge", "agents"];
+const SECTIONS: [&str; 6] = ["rule", "quiet", "daemon", "bridge", "agents", "subctl"];
 
 impl Config {
     /// Tells where a setting came from.

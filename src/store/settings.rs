@@ -141,6 +141,36 @@ pub const KEYS: &[Key] = &[
         set: |policy, value| put(&mut policy.polling_tools, words(value)),
         show: |policy| show_words(&policy.polling_tools),
     },
+    Key {
+        name: "subctl.enabled",
+        doc: "\"auto\": teams that are known to speak subctl's protocol are held to it; true: all are; false: none is",
+        set: |policy, value| put(&mut policy.subctl.enabled, switch(value)),
+        show: |policy| policy.subctl.enabled.map_or("\"auto\"".to_owned(), |is_on| is_on.to_string()),
+    },
+    Key {
+        name: "subctl.plan_queue",
+        doc: "the queue of plans; empty: subctl/plan-approvals.jsonl in $XDG_STATE_HOME or ~/.local/state",
+        set: |policy, value| put(&mut policy.subctl.plan_queue, file(value)),
+        show: |policy| format!("{:?}", policy.subctl.plan_queue),
+    },
+    Key {
+        name: "subctl.expire_plans",
+        doc: "requests for approval that are older than 60 minutes are expired in the queue by this daemon",
+        set: |policy, value| put(&mut policy.subctl.expire_plans, flag(value)),
+        show: |policy| policy.subctl.expire_plans.to_string(),
+    },
+    Key {
+        name: "subctl.teams",
+        doc: "teams of this project as the queue of plans names them, where no message tells",
+        set: |policy, value| put(&mut policy.subctl.teams, words(value)),
+        show: |policy| show_words(&policy.subctl.teams),
+    },
+    Key {
+        name: "subctl.parked_after",
+        doc: "the lead is told once of a worker that has been idle for this long after its task",
+        set: |policy, value| put(&mut policy.subctl.parked_after, span(value)),
+        show: |policy| show_span(policy.subctl.parked_after),
+    },
 ];
 
 fn put<T>(slot: &mut T, value: Result<T, String>) -> Result<(), String> {
@@ -224,6 +254,28 @@ fn mode(value: &Value) -> Result<Mode, String> {
 fn word(value: &Value) -> Result<String, String> {
     let word = value.as_str().map(str::trim).filter(|word| !word.is_empty() && word.len() <= 200);
     word.map(ToOwned::to_owned).ok_or_else(|| "a name is wanted, such as \"team-lead\"".to_owned())
+}
+
+fn flag(value: &Value) -> Result<bool, String> {
+    match (value, value.as_str().map(str::trim)) {
+        (Value::Boolean(value), _) => Ok(*value),
+        (_, Some("true")) => Ok(true),
+        (_, Some("false")) => Ok(false),
+        _ => Err("true or false is wanted".to_owned()),
+    }
+}
+
+fn switch(value: &Value) -> Result<Option<bool>, String> {
+    if value.as_str().map(str::trim) == Some("auto") {
+        return Ok(None);
+    }
+    flag(value).map(Some).map_err(|_| "\"auto\", true or false is wanted".to_owned())
+}
+
+fn file(value: &Value) -> Result<String, String> {
+    let path = value.as_str().map(str::trim).filter(|path| path.is_empty() || path.starts_with('/'));
+    path.map(ToOwned::to_owned)
+        .ok_or_else(|| "the whole path of a file is wanted, such as \"/home/me/queue.jsonl\"".to_owned())
 }
 
 /// Reads a list of words; in the environment they are separated by commas.
