@@ -13,6 +13,8 @@ use crate::store::file::chain;
 use crate::store::journal;
 use crate::store::root::Root;
 
+mod plans;
+
 /// Foreign files are looked at this often at most, however often something else changes.
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -59,7 +61,7 @@ pub struct Sources {
 
 impl Default for Sources {
     fn default() -> Self {
-        Self::of(Vec::new())
+        Self::of(vec![Box::new(plans::Plans::default())])
     }
 }
 
