@@ -23,6 +23,7 @@ mod replay;
 mod run;
 mod start;
 mod status;
+mod status_tasks;
 mod status_text;
 mod uninstall;
 mod when;

@@ -12,6 +12,7 @@ use super::explain::diagnosis_json;
 use super::graph::edge_json;
 use super::json_line;
 use super::place::Place;
+use super::status_tasks;
 use super::status_text::{self, local};
 use crate::daemon::sight::{Memo, look};
 use crate::model::cause::Diagnosis;
@@ -173,6 +174,7 @@ impl View {
                 "nudge_count": activity.nudge_count, "epoch": activity.epoch,
             })
         });
+        let [plans, tasks, idle] = status_tasks::json(self);
         json!({
             "v": 1, "root": self.root.path().to_string_lossy(), "at": stamp(self.now.wall), "exit": self.exit(),
             "daemon": self.daemon_json(), "stage": self.sight.stage, "active": self.sight.is_active(),
@@ -181,6 +183,7 @@ impl View {
             "sessions": {"living": self.sight.living, "dead": self.sight.dead},
             "diagnosis": self.diagnosis().as_ref().map(diagnosis_json),
             "waits": self.edges().iter().map(edge_json).collect::<Vec<_>>(),
+            "plans": plans, "tasks": tasks, "idle": idle,
             "pending": self.pending_json(), "flag": self.flag_json(), "faults": self.sight.faults,
         })
     }

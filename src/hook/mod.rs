@@ -9,6 +9,7 @@ mod heartbeat;
 mod help;
 mod scene;
 mod session;
+mod subctl;
 mod taking;
 mod teammate;
 
@@ -80,18 +81,15 @@ fn handle(scene: &mut Scene) -> Reply {
             if scene.payload.event == "UserPromptSubmit" {
                 help::turn_over(scene);
             }
-            let texts: Vec<String> = taken.into_iter().chain(help::goes_on(scene)).collect();
-            if texts.is_empty() {
-                return Reply::Silence;
-            }
-            answer::context(&scene.payload.event, &texts.join("\n"))
+            answer::contexts(&scene.payload.event, taken.into_iter().chain(help::goes_on(scene)))
         }
         "PostToolUse" | "PostToolUseFailure" => {
             scene.note_fault(heartbeat::beat(scene, |_| ()));
             if matches!(scene.payload.tool(), "Write" | "Edit") {
                 session::keep_daemon(scene);
             }
-            help::sent(scene)
+            let texts = help::sent(scene).into_iter().chain(subctl::told(scene));
+            answer::contexts(&scene.payload.event, texts)
         }
         "SubagentStart" => {
             help::turn_over(scene);
