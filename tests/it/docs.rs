@@ -8,7 +8,7 @@ fn documents() -> Vec<PathBuf> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all: Vec<PathBuf> =
         vec![top.join("README.md"), top.join("CONTRIBUTING.md"), top.join("CHANGELOG.md")];
-    for folder in ["docs", "docs/decisions"] {
+    for folder in ["docs", "docs/decisions", "docs/protocols"] {
         let entries = fs::read_dir(top.join(folder)).expect("a folder of documents");
         all.extend(
             entries

@@ -15,6 +15,7 @@ mod lifecycle;
 mod places;
 mod plugin;
 mod security;
+mod subctl;
 mod tidy;
 mod timed;
 mod traces;
