@@ -44,6 +44,7 @@ soak: ## One daemon, 50 sessions, ten minutes of work, stalls and crashes (SOAK_
 
 bench: ## Measure hooks, bridge and daemon as ratios, side by side
 	tests/bench $(RELEASE)
+	cargo bench --locked --bench fold
 
 install: build ## Install binary, unit, man page and completions (PREFIX, DESTDIR)
 	install -D -m 755 $(RELEASE) "$(DESTDIR)$(PREFIX)/bin/watchdog"

@@ -206,7 +206,7 @@ fn lines(bytes: &[u8]) -> usize {
 pub fn api_error(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (error, words) = text.split_once('\n').unwrap_or(("server_error", &text));
-    let sorted = api_error::sort(error, words);
+    let sorted = api_error::sort(error, words, 1_700_000_000_000);
     assert_eq!(sorted.error, error);
     assert!(!(sorted.holds() && sorted.needs_a_person()));
     assert!(sorted.reset_at.is_none_or(|at| at >= 0));

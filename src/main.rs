@@ -2,9 +2,11 @@
 
 use std::process::ExitCode;
 
+use watchdog::system::process;
 use watchdog::{bridge, cli, hook};
 
 fn main() -> ExitCode {
+    process::leave_no_core();
     let mut arguments = std::env::args_os().skip(1);
     // A hook must never break the session it watches, so it meets no argument parser: those end with 2 on a usage
     // error, and 2 is what blocks a tool or wakes a session.

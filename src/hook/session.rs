@@ -21,7 +21,9 @@ pub(super) fn start(scene: &Scene) -> Reply {
     if scene.payload.field("source") != "compact" {
         scene.note_fault(clear_flag(scene));
     }
-    keep_daemon(scene);
+    if let Err(error) = launch::ensure(&scene.root, scene.now, &[]) {
+        scene.fault(&launch::describe(&error));
+    }
     let path = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
     answer::watch_paths(&scene.payload.event, &[path(scene.root.pending()), path(scene.root.flag())])
 }
@@ -31,9 +33,10 @@ fn clear_flag(scene: &Scene) -> Result<(), FileError> {
     recover(&scene.root, &held, "SessionStart", Note::Leave, scene.now.wall).map(|_| ())
 }
 
-/// Makes sure that a daemon watches. That there is none must not keep a session from working.
+/// Makes sure that a daemon watches, or is about to. That there is none must not keep a session from working, nor must
+/// a starter that stands still.
 pub(super) fn keep_daemon(scene: &Scene) {
-    if let Err(error) = launch::ensure(&scene.root, scene.now, &[]) {
+    if let Err(error) = launch::ensure_unless_begun(&scene.root, scene.now) {
         scene.fault(&launch::describe(&error));
     }
 }

@@ -7,6 +7,7 @@ use super::moment::Millis;
 use super::node::{Duty, Node, Wait};
 use super::signals::Rules;
 use super::team::Team;
+use super::walk;
 
 /// What holds an agent outside its team.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,10 +55,27 @@ pub struct End<'a> {
     pub wait: &'a Wait,
     /// The waits of the circle, in order; empty if it is none.
     pub circle: Vec<&'a Wait>,
-    /// Everybody who waits, at last, for this end.
-    pub waiters: BTreeSet<&'a str>,
+    /// How many wait, at last, for this end.
+    pub waiters: usize,
     /// The latest wait that leads here.
     pub latest: Millis,
+    place: Option<usize>,
+}
+
+/// All chains of a view.
+#[derive(Default)]
+pub struct Chains<'a> {
+    all: Vec<&'a Wait>,
+    /// The waits behind each wait, by their places in `all`.
+    next: Vec<Vec<usize>>,
+    /// Where they end.
+    pub ends: Vec<End<'a>>,
+}
+
+/// Who moves, or is about to, seen for all agents of a view at once.
+pub struct Motion<'a> {
+    moves: BTreeSet<&'a str>,
+    passes_on: BTreeSet<&'a str>,
 }
 
 /// Returns the views of all teams that live.
@@ -134,26 +152,38 @@ impl<'a> View<'a> {
         table.zip(row).is_some_and(|(table, row)| self.team.is_misrouted(self.rules, table, row, &wait.to))
     }
 
-    /// Tells whether an agent, or one that it waits for, is at work.
-    pub fn moves(&self, name: &str) -> bool {
-        let mut seen = BTreeSet::new();
-        let mut open = vec![name];
-        while let Some(name) = open.pop() {
-            if !seen.insert(name) {
-                continue;
-            }
-            match self.holds.get(name) {
-                Some(Hold::Api { .. }) => continue,
-                Some(_) => return true,
-                None => {}
-            }
+    /// Finds who moves.
+    pub fn motion(&self) -> Motion<'a> {
+        let waits = || self.team.waits.values();
+        let all: BTreeSet<&'a str> = waits()
+            .flat_map(|wait| [wait.from.as_str(), wait.debtor()])
+            .chain(self.holds.keys().copied())
+            .collect();
+        let names: Vec<&'a str> = all.into_iter().collect();
+        let place = |name: &str| names.binary_search(&name).ok();
+        let (mut next, mut due) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
+        let mut is_at_work = Vec::with_capacity(names.len());
+        for name in &names {
             let waits = self.waits_of(name);
-            if waits.is_empty() && self.node(name).is_some_and(Node::is_at_work) {
-                return true;
-            }
-            open.extend(waits.into_iter().map(Wait::debtor));
+            let debtors = |duty: Duty| waits.iter().filter(move |wait| wait.duty >= duty);
+            let own = waits.is_empty() && self.node(name).is_some_and(Node::is_at_work);
+            is_at_work.push(match self.holds.get(name) {
+                Some(Hold::Api { .. }) => false,
+                Some(_) => true,
+                None => own,
+            });
+            next.push(debtors(Duty::None).filter_map(|wait| place(wait.debtor())).collect());
+            due.push(debtors(Duty::Due).filter_map(|wait| place(wait.debtor())).collect());
         }
-        false
+        let moves = walk::leading(&next, |place| is_at_work[place]);
+        let circle = walk::on_circle(&due);
+        let those = |of: &dyn Fn(usize) -> bool| {
+            names.iter().enumerate().filter(|(place, _)| of(*place)).map(|(_, name)| *name).collect()
+        };
+        Motion {
+            moves: those(&|place| moves[place]),
+            passes_on: those(&|place| !due[place].is_empty() && !circle[place]),
+        }
     }
 
     /// Returns where a chain goes on behind a wait. Whoever owes an answer by a table is not excused by what it is
@@ -170,81 +200,92 @@ impl<'a> View<'a> {
         self.waits_of(wait.debtor()).into_iter().filter(excuses).collect()
     }
 
-    /// Finds where all chains end.
-    pub fn ends(&self) -> Vec<End<'a>> {
+    /// Finds all chains and where they end.
+    pub fn chains(&self) -> Chains<'a> {
         let all: Vec<&'a Wait> = self.team.out.keys().flat_map(|name| self.waits_of(name)).collect();
         let places: BTreeMap<*const Wait, usize> =
             all.iter().enumerate().map(|(place, wait)| (std::ptr::from_ref(*wait), place)).collect();
         let place = |wait: &&Wait| places.get(&std::ptr::from_ref(*wait)).copied();
         let next: Vec<Vec<usize>> =
             all.iter().map(|wait| self.behind(wait).iter().filter_map(place).collect()).collect();
-        let mut back: Vec<Vec<usize>> = vec![Vec::new(); all.len()];
-        for (from, to) in next.iter().enumerate() {
-            for to in to {
-                back[*to].push(from);
-            }
+        let mut ends: Vec<(usize, Vec<usize>)> =
+            (0..all.len()).filter(|place| next[*place].is_empty()).map(|place| (place, Vec::new())).collect();
+        for circle in walk::circles(&next) {
+            let longest =
+                circle.iter().min_by_key(|place| (all[**place].since, all[**place].debtor())).copied();
+            ends.extend(longest.map(|longest| (longest, circle)));
         }
-        // What one agent asked of several at once is of one age.
-        let age_of = |wait: &'a Wait| {
-            (wait.from.as_str(), wait.row.as_str(), if wait.duty == Duty::Due { "" } else { &wait.to })
-        };
-        let mut ages: BTreeMap<(&str, &str, &str), Millis> = BTreeMap::new();
-        for wait in &all {
-            let age = ages.entry(age_of(wait)).or_default();
-            *age = wait.asked.max(*age);
-        }
-        let end = |last: usize, circle: &[usize]| {
-            let behind = reach(&back, last);
-            let waits = || behind.iter().chain(circle).map(|place| all[*place]);
-            End {
-                wait: all[last],
-                circle: circle.iter().map(|place| all[*place]).collect(),
-                waiters: waits().map(|wait| wait.from.as_str()).collect(),
-                latest: waits().filter_map(|wait| ages.get(&age_of(wait))).max().copied().unwrap_or_default(),
-            }
-        };
-        let mut ends: Vec<End<'a>> =
-            (0..all.len()).filter(|place| next[*place].is_empty()).map(|place| end(place, &[])).collect();
-        for circle in circles(&next) {
-            let longest = circle.iter().min_by_key(|place| (all[**place].since, all[**place].debtor()));
-            ends.extend(longest.map(|longest| end(*longest, &circle)));
-        }
-        ends
+        let latest = walk::greatest(&next, &ages(&all));
+        let owners: BTreeSet<&str> = all.iter().map(|wait| wait.from.as_str()).collect();
+        let owners: BTreeMap<&str, usize> = owners.into_iter().zip(0..).collect();
+        let owner: Vec<usize> = all.iter().map(|wait| owners[wait.from.as_str()]).collect();
+        let asked: Vec<usize> = ends.iter().map(|(place, _)| *place).collect();
+        let waiters = walk::owners(&next, &owner, &asked);
+        let ends = ends
+            .into_iter()
+            .zip(waiters)
+            .map(|((place, circle), waiters)| End {
+                wait: all[place],
+                circle: circle.into_iter().map(|place| all[place]).collect(),
+                waiters,
+                latest: latest[place],
+                place: Some(place),
+            })
+            .collect();
+        Chains { all, next, ends }
     }
 }
 
-/// Every wait from which a chain leads to this one, and the wait itself.
-fn reach(back: &[Vec<usize>], to: usize) -> BTreeSet<usize> {
-    let mut seen = BTreeSet::new();
-    let mut open = vec![to];
-    while let Some(place) = open.pop() {
-        if seen.insert(place) {
-            open.extend(&back[place]);
-        }
+impl<'a> Chains<'a> {
+    /// Everybody who waits, at last, for this end.
+    pub fn waiters(&self, end: &End<'a>) -> BTreeSet<&'a str> {
+        let Some(place) = end.place else { return BTreeSet::from([end.wait.from.as_str()]) };
+        walk::all_leading(&self.next, place).into_iter().map(|place| self.all[place].from.as_str()).collect()
     }
-    seen
+
+    /// The end of the chain that begins with this wait: of several the strongest, the latest.
+    pub fn end_of(&self, wait: &Wait) -> Option<&End<'a>> {
+        let from = self.all.iter().position(|other| std::ptr::eq(*other, wait))?;
+        let reached = walk::all_reached(&self.next, from);
+        let ends = self.ends.iter().filter(|end| end.place.is_some_and(|place| reached.contains(&place)));
+        ends.max_by_key(|end| (end.strength(), end.latest, end.wait.key()))
+    }
 }
 
-/// Finds circles, each once: a walk without recursion, so that no length of a chain can hurt.
-fn circles(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let mut found = Vec::new();
-    let mut done = vec![false; next.len()];
-    for start in 0..next.len() {
-        let mut path: Vec<(usize, usize)> = if done[start] { Vec::new() } else { vec![(start, 0)] };
-        while let Some((at, turn)) = path.last_mut() {
-            let at = *at;
-            let Some(to) = next[at].get(*turn).copied() else {
-                done[at] = true;
-                path.pop();
-                continue;
-            };
-            *turn += 1;
-            match path.iter().position(|(on, _)| *on == to) {
-                Some(place) => found.push(path[place..].iter().map(|(on, _)| *on).collect()),
-                None if done[to] => {}
-                None => path.push((to, 0)),
-            }
-        }
+impl<'a> End<'a> {
+    /// The end of a chain of one wait that is not among those that count.
+    pub fn of(wait: &'a Wait) -> Self {
+        Self { wait, circle: Vec::new(), waiters: 1, latest: wait.asked, place: None }
     }
-    found
+
+    /// On what ground one waits here.
+    pub fn strength(&self) -> Duty {
+        self.circle.iter().map(|wait| wait.duty).max().unwrap_or(self.wait.duty)
+    }
+}
+
+impl Motion<'_> {
+    /// Tells whether an agent, or one that it waits for, is at work.
+    pub fn moves(&self, name: &str) -> bool {
+        self.moves.contains(name)
+    }
+
+    /// Tells whether an agent waits for an answer that is due to it, and not in a circle.
+    pub fn passes_on(&self, name: &str) -> bool {
+        self.passes_on.contains(name)
+    }
+}
+
+/// When each wait was asked for; what one agent asked of several at once is of one age.
+fn ages(all: &[&Wait]) -> Vec<Millis> {
+    let age_of = |wait: &Wait| {
+        let to = if wait.duty == Duty::Due { String::new() } else { wait.to.clone() };
+        (wait.from.clone(), wait.row.clone(), to)
+    };
+    let mut ages = BTreeMap::new();
+    for wait in all {
+        let age: &mut Millis = ages.entry(age_of(wait)).or_default();
+        *age = wait.asked.max(*age);
+    }
+    all.iter().map(|wait| ages[&age_of(wait)]).collect()
 }

@@ -1,7 +1,7 @@
 //! Why a pipeline is silent: the cause, the one agent whose move would free it, and the evidence.
 
 use super::cause::{Cause, Confidence, Diagnosis};
-use super::chain::{End, Hold, View, views};
+use super::chain::{Chains, End, Hold, View, views};
 use super::evidence;
 use super::graph::Graph;
 use super::judge::{Facts, LEAD};
@@ -18,25 +18,26 @@ pub const SAME_HEADS: u32 = 12;
 pub fn diagnose(facts: &Facts<'_>, now: Millis) -> Diagnosis {
     let graph = &facts.ledger.graph;
     let views = views(facts, now);
-    let mut ends: Vec<(&View<'_>, End<'_>)> =
-        views.iter().flat_map(|view| view.ends().into_iter().map(move |end| (view, end))).collect();
+    let chains: Vec<Chains<'_>> = views.iter().map(View::chains).collect();
+    let mut ends: Vec<Place<'_>> = (views.iter().zip(&chains))
+        .flat_map(|(view, chains)| chains.ends.iter().map(move |end| Place { view, chains, end }))
+        .collect();
     // The one agent whose move frees the most; among equals the latest chain, since older ones did not stop the work.
-    ends.sort_by(|(a_view, a), (b_view, b)| {
-        let key = |end: &End<'_>| (strength(end), end.waiters.len(), end.latest);
-        let order =
-            |view: &View<'_>, end: &End<'_>| (end.wait.since, view.session.to_owned(), end.wait.key());
-        key(b).cmp(&key(a)).then_with(|| order(a_view, a).cmp(&order(b_view, b)))
+    ends.sort_by(|a, b| {
+        let key = |end: &End<'_>| (end.strength(), end.waiters, end.latest);
+        let order = |at: &Place<'_>| (at.end.wait.since, at.view.session.to_owned(), at.end.wait.key());
+        key(b.end).cmp(&key(a.end)).then_with(|| order(a).cmp(&order(b)))
     });
     let best = ends.first();
     let found = match best {
-        Some((view, end)) if strength(end) > Duty::Free => {
-            raced(graph, &views, Some((view, end))).or_else(|| Some(at_end(graph, view, end, now)))
+        Some(at) if at.end.strength() > Duty::Free => {
+            raced(graph, &views, Some((at.view, at.end))).or_else(|| Some(at_end(graph, at, now)))
         }
-        Some((view, end)) => {
-            let likely = at_end(graph, view, end, now);
+        Some(at) => {
+            let likely = at_end(graph, at, now);
             // What is only likely to be owed says less than a message that was never seen.
             let unseen = || match likely.cause {
-                Cause::ReplyOwed => unread_mail(graph, std::slice::from_ref(view), Some(end.wait.debtor())),
+                Cause::ReplyOwed => unread_mail(graph, &[at.view], Some(at.end.wait.debtor())),
                 _ => None,
             };
             raced(graph, &views, None).or_else(unseen).or(Some(likely))
@@ -48,37 +49,41 @@ pub fn diagnose(facts: &Facts<'_>, now: Millis) -> Diagnosis {
     };
     let mut diagnosis =
         found.or_else(|| held(graph, &views, now)).unwrap_or_else(|| nobody_waits(facts, now));
-    let others = ends.iter().skip(1).filter(|(_, end)| end.wait.duty == Duty::Due).take(3);
+    let others = ends.iter().skip(1).filter(|at| at.end.wait.duty == Duty::Due).take(3);
     diagnosis
         .evidence
-        .extend(others.map(|(view, end)| format!("also open: {}", evidence::wait(graph, view, end.wait))));
+        .extend(others.map(|at| format!("also open: {}", evidence::wait(graph, at.view, at.end.wait))));
     diagnosis.evidence.extend(evidence::beside(graph, &views, &diagnosis));
     diagnosis
 }
 
-/// Finds what is wrong with one wait: what an overdue answer is told with.
-pub fn diagnose_wait(graph: &Graph, view: &View<'_>, wait: &Wait, now: Millis) -> Diagnosis {
-    let ends = view.ends();
-    // The end of the chain that begins with this wait.
-    let end = ends
-        .iter()
-        .filter(|end| end.waiters.contains(wait.from.as_str()))
-        .filter(|end| std::ptr::eq(end.wait, wait) || end.waiters.contains(wait.debtor()))
-        .max_by_key(|end| (strength(end), end.latest, end.wait.key()));
-    if let Some(end) = end {
-        return at_end(graph, view, end, now);
+/// Finds what is wrong with one wait: what an overdue answer is told with. The chains are those of the view.
+pub fn diagnose_wait(
+    graph: &Graph,
+    view: &View<'_>,
+    chains: &Chains<'_>,
+    wait: &Wait,
+    now: Millis,
+) -> Diagnosis {
+    if let Some(end) = chains.end_of(wait) {
+        return at_end(graph, &Place { view, chains, end }, now);
     }
-    let waiters = [wait.from.as_str()].into();
-    at_end(graph, view, &End { wait, circle: Vec::new(), waiters, latest: wait.asked }, now)
+    // Whoever waits is held by something else, or waits more for something else.
+    let alone = Chains::default();
+    at_end(graph, &Place { view, chains: &alone, end: &End::of(wait) }, now)
 }
 
-fn strength(end: &End<'_>) -> Duty {
-    end.circle.iter().map(|wait| wait.duty).max().unwrap_or(end.wait.duty)
+/// Where a chain ends, in its team.
+struct Place<'a> {
+    view: &'a View<'a>,
+    chains: &'a Chains<'a>,
+    end: &'a End<'a>,
 }
 
 /// Names the cause at the end of a chain, in the list's order.
-fn at_end(graph: &Graph, view: &View<'_>, end: &End<'_>, now: Millis) -> Diagnosis {
+fn at_end(graph: &Graph, at: &Place<'_>, now: Millis) -> Diagnosis {
     let rules = graph.rules();
+    let Place { view, chains, end } = *at;
     let wait = end.wait;
     let call = |name: &str| graph.display(view.session, name);
     let (cause, root) = if end.circle.is_empty() {
@@ -90,11 +95,12 @@ fn at_end(graph: &Graph, view: &View<'_>, end: &End<'_>, now: Millis) -> Diagnos
         Cause::CircularWait => evidence::circle(graph, view, &end.circle),
         _ => evidence::of_wait(graph, view, wait, cause, now),
     };
-    let chain = end.waiters.iter().filter(|name| **name != wait.from);
+    let waiters = chains.waiters(end);
+    let chain = waiters.iter().filter(|name| **name != wait.from);
     let above = chain.flat_map(|name| view.waits_of(name)).filter(|above| !std::ptr::eq(*above, wait));
     let above = above
         .filter(|above| end.circle.is_empty() || !end.circle.iter().any(|own| std::ptr::eq(*own, *above)));
-    let mut above: Vec<&Wait> = above.filter(|above| end.waiters.contains(above.debtor())).collect();
+    let mut above: Vec<&Wait> = above.filter(|above| waiters.contains(above.debtor())).collect();
     above.sort_by_key(|wait| (std::cmp::Reverse(wait.duty), wait.since, wait.key()));
     proof.extend(
         above.into_iter().take(5).map(|above| format!("behind it: {}", evidence::wait(graph, view, above))),

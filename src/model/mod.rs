@@ -33,4 +33,5 @@ pub mod team;
 pub mod track;
 pub mod traffic;
 pub mod wait;
+pub mod walk;
 pub mod wording;

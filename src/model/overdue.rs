@@ -1,22 +1,23 @@
 //! What the lead is told although the pipeline as a whole moves: answers that are overdue, and livelocks. Each once.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::cause::Diagnosis;
-use super::chain::{View, views};
+use super::chain::{Motion, View, views};
 use super::diagnosis::{diagnose_wait, livelocks};
 use super::evidence::parked;
 use super::graph::Graph;
 use super::judge::{Facts, Reason, Verdict};
 use super::moment::{Millis, Moment, millis};
-use super::node::{Duty, Node, Wait};
+use super::node::{Node, Wait};
 use super::policy::Policy;
 use super::team::Team;
 use super::wording::{clock, plain};
 
 /// A message that came this short a time ago is about to begin its recipient's turn.
 const GRACE: Duration = Duration::from_secs(60);
+/// Of so many overdue answers of one team the lead is told at one look: the rest is told at the next.
+const MOST_AT_ONCE: usize = 16;
 
 /// Something that the lead is told once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,18 +43,27 @@ pub fn notes(facts: &Facts<'_>, now: Millis) -> (Vec<Note>, Option<Millis>) {
     }
     later.clear();
     for view in views(facts, now) {
+        let motion = view.motion();
+        let mut told = Vec::new();
         for wait in view.team.dues.iter().filter_map(|(_, key)| view.team.waits.get(key)) {
-            match telling(graph, &view, wait, now) {
+            match telling(graph, &view, &motion, wait, now) {
                 Telling::Never => {}
                 Telling::At(at) => later.push(at),
-                Telling::Now => found.push(Note {
-                    key: wait.key(),
-                    since: wait.since,
-                    diagnosis: diagnose_wait(graph, &view, wait, now),
-                    log: iteration_log(graph, &view, wait, now),
-                }),
+                Telling::Now => told.push(wait),
             }
         }
+        if told.len() > MOST_AT_ONCE {
+            told.sort_by_key(|wait| (wait.since, wait.key()));
+            told.truncate(MOST_AT_ONCE);
+            later.push(now);
+        }
+        let chains = if told.is_empty() { None } else { Some(view.chains()) };
+        found.extend(told.into_iter().zip(chains.iter().cycle()).map(|(wait, chains)| Note {
+            key: wait.key(),
+            since: wait.since,
+            diagnosis: diagnose_wait(graph, &view, chains, wait, now),
+            log: iteration_log(graph, &view, wait, now),
+        }));
         if view.team.is_subctl(graph.rules()) {
             later.extend(view.team.parked.iter().map(|(due, _)| *due).find(|due| *due > now));
             let ripe = view.team.parked.iter().take_while(|(due, _)| *due <= now);
@@ -110,13 +120,13 @@ enum Telling {
 /// The debtor's turn is over, and nothing explains that it does not answer: it is not about to begin a turn for a
 /// message that has just come, and it does not itself wait for an agent at work or for an answer that is due (then
 /// that one is told of, in its own time).
-fn telling(graph: &Graph, view: &View<'_>, wait: &Wait, now: Millis) -> Telling {
+fn telling(graph: &Graph, view: &View<'_>, motion: &Motion<'_>, wait: &Wait, now: Millis) -> Telling {
     let (debtor, due) = (wait.debtor(), due(graph, wait));
     if due > now {
         return Telling::At(due);
     }
     let is_at_work = view.node(debtor).is_some_and(Node::is_at_work);
-    if is_at_work || view.moves(debtor) || passes_on(view, wait) {
+    if is_at_work || motion.moves(debtor) || motion.passes_on(debtor) {
         return Telling::Never;
     }
     let fresh = view.node(debtor).and_then(Node::unread).filter(|mail| mail.at > wait.asked);
@@ -124,23 +134,6 @@ fn telling(graph: &Graph, view: &View<'_>, wait: &Wait, now: Millis) -> Telling 
         Some(at) if at > now => Telling::At(at),
         _ => Telling::Now,
     }
-}
-
-/// The debtor waits for an answer that is due to it, and not in a circle.
-fn passes_on(view: &View<'_>, wait: &Wait) -> bool {
-    let due = |name: &str| view.waits_of(name).into_iter().filter(|wait| wait.duty == Duty::Due);
-    let mut seen = BTreeSet::new();
-    let mut open: Vec<&str> = due(wait.debtor()).map(Wait::debtor).collect();
-    let is_waiting = !open.is_empty();
-    while let Some(name) = open.pop() {
-        if name == wait.debtor() {
-            return false;
-        }
-        if seen.insert(name) {
-            open.extend(due(name).map(Wait::debtor));
-        }
-    }
-    is_waiting
 }
 
 /// The line that the seam asks for.

@@ -176,6 +176,23 @@ pub fn remove(path: &Path) -> Result<(), FileError> {
     }
 }
 
+/// Removes what killed writers left in a folder for temporary files. A file that somebody writes at this moment stays.
+pub fn sweep(temp_dir: &Path) {
+    for entry in fs::read_dir(temp_dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|kind| kind != "new") {
+            continue;
+        }
+        let Ok(Some(file)) = open_own(&path) else { continue };
+        // Whoever waits for this lock looks afterwards whether the file is still in its place.
+        if lock::lock(&file, Kind::Exclusive, Duration::ZERO).is_ok_and(|taken| taken)
+            && lock::is_in_place(&file, &path)
+        {
+            fs::remove_file(&path).ok();
+        }
+    }
+}
+
 /// Makes a folder of ours (0700) if it is not there, and refuses one that is not ours.
 ///
 /// # Errors
@@ -239,7 +256,8 @@ fn explain_symlink(error: io::Error) -> io::Error {
 /// Less room than this and whole files cannot be replaced.
 const LITTLE: u64 = 64 * 1024;
 
-/// Says what keeps files in a folder from being written, for those who only look: no space, no inode, read-only.
+/// Says what keeps files in a folder from being written, for those who only look: no space, no inode, read-only, a
+/// quota.
 pub fn obstacle(folder: &Path) -> Option<String> {
     let disk = rustix::fs::statvfs(folder).ok()?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
@@ -253,7 +271,17 @@ pub fn obstacle(folder: &Path) -> Option<String> {
     if disk.f_files > 0 && disk.f_favail == 0 {
         return Some(format!("cannot write in {at}: no inode is left on its disk; remove some files"));
     }
-    None
+    is_over_quota(folder).then(|| {
+        format!("cannot write in {at}: the disk quota is used up; free some space or have the quota raised")
+    })
+}
+
+/// A quota is seen only by who writes: here a page into a file without a name, which is gone with this call.
+fn is_over_quota(folder: &Path) -> bool {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let written = rustix::fs::open(folder, flags, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+        .and_then(|file| rustix::io::write(&file, &[0; 4096]));
+    written == Err(rustix::io::Errno::DQUOT)
 }
 
 /// Prints an error with its causes on one line.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::activity_file::Held;
-use super::file::FileError;
+use super::file::{self, FileError};
 use super::root::Root;
 use super::{asked, pending, pid_file, sessions};
 
@@ -16,7 +16,7 @@ pub enum Daemon {
     Stays,
 }
 
-/// Removes pid files, bridge files, the beacon and whatever is staged. Returns the first thing that would not go.
+/// Removes pid files, bridge files, the beacon, whatever is staged, and what killed writers left. Returns the first thing that would not go.
 ///
 /// # Errors
 /// A staged message is there and stays there.
@@ -29,6 +29,7 @@ pub fn remove(root: &Root, daemon: Daemon) -> Result<(), FileError> {
     fs::remove_file(root.in_tmp(pid_file::BRIDGE)).ok();
     fs::remove_dir_all(root.in_own("bridges")).ok();
     asked::clear(root);
+    file::sweep(&root.own());
     pending::withdraw(root, |_| true).map(|_| ())
 }
 
@@ -40,7 +41,7 @@ pub fn remove(root: &Root, daemon: Daemon) -> Result<(), FileError> {
 pub fn remove_all(root: &Root, held: Option<Held<'_>>, daemon: Daemon) -> Result<(), FileError> {
     let rest = remove(root, daemon);
     sessions::clear(root);
-    super::file::remove(&root.activity())?;
+    file::remove(&root.activity())?;
     super::activity_file::forget_unstored(root);
     drop(held);
     rest

@@ -129,7 +129,25 @@ pub fn ensure(root: &Root, now: Moment, flags: &[String]) -> Result<Started, Lau
     if is_fine(&look(root, now)) {
         return Ok(Started::Already);
     }
-    let _start = hold_starts(root)?;
+    ensure_under(hold_starts(root)?, root, now, flags)
+}
+
+/// As [`ensure`], but leaves it to a starter that is at work already; a hook in the midst of a turn waits for none.
+/// Returns None if there is one.
+///
+/// # Errors
+/// There is none, and the reason.
+pub fn ensure_unless_begun(root: &Root, now: Moment) -> Result<Option<Started>, LaunchError> {
+    if is_fine(&look(root, now)) {
+        return Ok(Some(Started::Already));
+    }
+    root.prepare()?;
+    let Some(start) = lock::acquire(&root.in_own("start.lock"), Duration::ZERO)? else { return Ok(None) };
+    ensure_under(start, root, now, &[]).map(Some)
+}
+
+/// The lock of starters is held until the daemon has answered.
+fn ensure_under(_start: File, root: &Root, now: Moment, flags: &[String]) -> Result<Started, LaunchError> {
     // Somebody may have started one while we waited.
     let found = look_longer(root, now);
     if is_fine(&found) {

@@ -68,6 +68,12 @@ pub fn start_time(pid: i32) -> Option<u64> {
     try_start_time(pid).ok().flatten()
 }
 
+/// From now on a crash of this process leaves no core file, whatever the limits and the machine's handler say: payloads
+/// hold prompts and tool inputs.
+pub fn leave_no_core() {
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();
+}
+
 /// Returns when a process began (field 22 of `/proc/PID/stat`). None = there is none, or it is a zombie.
 ///
 /// # Errors

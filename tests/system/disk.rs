@@ -25,6 +25,8 @@ fn write() -> Value {
 struct Small {
     timed: Timed,
     ballast: PathBuf,
+    /// Where a disk with quotas is mounted, of which `.kiln` is a part.
+    whole: Option<PathBuf>,
 }
 
 impl std::ops::Deref for Small {
@@ -38,8 +40,9 @@ impl std::ops::Deref for Small {
 impl Drop for Small {
     fn drop(&mut self) {
         // Lazily: the daemon of the world is ended only after this.
-        let kiln = self.timed.root.kiln();
-        std::process::Command::new("umount").arg("-l").arg(kiln).status().ok();
+        for folder in [Some(&self.timed.root.kiln()), self.whole.as_ref()].into_iter().flatten() {
+            std::process::Command::new("umount").arg("-l").arg(folder).status().ok();
+        }
     }
 }
 
@@ -51,7 +54,25 @@ impl Small {
         tool("mount", &["-t", "tmpfs", "-o", "size=256k,mode=755", "tmpfs", kiln.to_str().unwrap()]);
         timed.stage("build");
         timed.settings("[daemon]\ntick = \"100ms\"\n");
-        Self { timed, ballast }
+        Self { timed, ballast, whole: None }
+    }
+
+    /// `.kiln` has a quota on a disk that has room: the disk's own numbers say nothing.
+    fn with_quota() -> Self {
+        let timed = Timed::new("build");
+        let kiln = timed.root.kiln();
+        let (image, whole) = (timed.beside("image").join("disk"), timed.beside("disk"));
+        File::create(&image).unwrap().set_len(150 << 20).unwrap();
+        tool("mkfs.btrfs", &["-q", image.to_str().unwrap()]);
+        tool("mount", &["-o", "loop", image.to_str().unwrap(), whole.to_str().unwrap()]);
+        let part = whole.join("part");
+        tool("btrfs", &["-q", "quota", "enable", whole.to_str().unwrap()]);
+        tool("btrfs", &["-q", "subvolume", "create", part.to_str().unwrap()]);
+        tool("btrfs", &["-q", "qgroup", "limit", "1M", part.to_str().unwrap()]);
+        tool("mount", &["--bind", part.to_str().unwrap(), kiln.to_str().unwrap()]);
+        timed.stage("build");
+        timed.settings("[daemon]\ntick = \"100ms\"\n");
+        Self { timed, ballast: kiln.join("ballast"), whole: Some(whole) }
     }
 
     /// Fills the disk up to this many bytes.
@@ -59,7 +80,9 @@ impl Small {
         let mut file = File::create(&self.ballast).unwrap();
         while file.write_all(&[1; 1024]).is_ok() {}
         let size = file.metadata().unwrap().len();
-        file.set_len(size.saturating_sub(left)).unwrap();
+        if left > 0 {
+            file.set_len(size.saturating_sub(left)).unwrap();
+        }
     }
 
     fn free(&self) {
@@ -153,6 +176,36 @@ fn f25_a_stall_on_a_full_disk_is_told_and_nudged_once_there_is_space() {
         assert!(left != 0 || world.log().contains("over"), "{}", world.log());
         assert_eq!(world.temporary(), Vec::<String>::new());
     }
+}
+
+#[test]
+#[ignore = "needs a loop device and btrfs: tests/system/quota runs it"]
+fn f25_a_quota_that_is_used_up_is_named_and_a_stall_on_it_is_nudged_once_there_is_room() {
+    let world = Small::with_quota();
+    let daemon = world.begin();
+    world.does("PostToolUse", &read());
+    world.quiet("active");
+    world.fill(0);
+    let sync = || tool("sync", &["-f", world.root.kiln().to_str().unwrap()]);
+    sync();
+    let before = fs::read(world.root.activity()).unwrap();
+    assert_eq!(world.hook(&world.event("PostToolUse", &write())), Ran::silence());
+    world.pass(6 * MINUTE);
+    for _ in 0..3 {
+        world.looked();
+    }
+    assert_eq!(fs::read(world.root.activity()).unwrap(), before, "the old file is whole");
+    assert_eq!((world.pending(), world.flag()), (None, None));
+    let shown = world.run(&["status"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("the disk quota is used up; free some space"), "{shown}");
+    assert!(daemon.is_alive());
+    world.free();
+    sync();
+    world.pass(6 * MINUTE);
+    world.nudge(1);
+    eventually("all is well again", || world.status()["faults"] == json!([]));
+    assert_eq!(world.temporary(), Vec::<String>::new());
+    assert_eq!(world.daemon(), daemon, "it is neither stuck nor replaced");
 }
 
 #[test]

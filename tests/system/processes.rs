@@ -1,15 +1,20 @@
 //! Pids that are used again, starters that stand still, and mounts under two names.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
+use rustix::process::Signal;
 use serde_json::json;
 use watchdog::model::event::What;
 
 use crate::behind;
 use crate::tool;
-use crate::world::{Ran, World, eventually, finish, gone};
+use crate::world::{Ran, World, eventually, finish, gone, prepare, signal};
 
 #[test]
 fn f16_a_pid_that_came_to_mean_another_roots_daemon_is_neither_trusted_nor_harmed() {
@@ -92,4 +97,92 @@ fn f18_a_bind_mount_of_a_root_is_the_same_root() {
     gone(daemon);
     tool("umount", &[again.to_str().unwrap()]);
     assert!(fs::read_dir(&again).unwrap().next().is_none());
+}
+
+/// A control group of this test's own in the cgroup2 hierarchy.
+struct Group(PathBuf);
+
+impl Group {
+    fn new() -> Self {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let mount = mounts.lines().find_map(|line| {
+            let mut words = line.split(' ').skip(1);
+            Some(words.next()?).filter(|_| words.next() == Some("cgroup2"))
+        });
+        let group = PathBuf::from(mount.expect("a cgroup2 hierarchy is mounted"))
+            .join(format!("watchdog-test-{}", std::process::id()));
+        fs::create_dir(&group).expect("a control group can be made");
+        Self(group)
+    }
+
+    fn kill(&self) {
+        fs::write(self.0.join("cgroup.kill"), "1").unwrap();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+        eventually("the control group is empty", || fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+#[test]
+fn a_daemon_that_dies_with_the_control_group_of_its_starter_is_missed_and_made_again() {
+    let world = World::new("build");
+    let group = Group::new();
+    let mut starter = Command::new("sh");
+    starter.args(["-c", "echo $$ >\"$1/cgroup.procs\" && exec \"$2\" --root \"$3\" start", "sh"]);
+    starter.args([group.0.as_path(), Path::new(env!("CARGO_BIN_EXE_watchdog")), world.path()]);
+    let ran = finish(starter, b"");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "A daemon was started.\n"), "{ran:?}");
+    let daemon = world.daemon();
+    let held = fs::read_to_string(group.0.join("cgroup.procs")).unwrap();
+    assert_eq!(held.trim(), daemon.pid.to_string(), "it stays where its starter was");
+    group.kill();
+    gone(daemon);
+    let status = world.run(&["status"]);
+    assert_eq!(status.code, 3, "{status:?}");
+    // No lock, no pid file of the dead is in the way of the next: an ordinary event of the client makes it.
+    assert_eq!(world.hook(&world.event("PostToolUse", &json!({"tool_name": "Write"}))), Ran::silence());
+    assert_ne!(world.daemon().pid, daemon.pid);
+    assert_eq!(world.count(|what| matches!(what, What::DaemonStart { .. })), 2);
+}
+
+#[test]
+fn a_crash_leaves_no_core_file_with_a_payload_in_it() {
+    let world = World::new("build");
+    let crash = |program: &OsStr, words: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -c unlimited && exec \"$@\"", "sh"]).arg(program).args(words);
+        command.current_dir(world.beside("cores")).env("CLAUDE_PID", world.client.pid().to_string());
+        let mut running = prepare(command);
+        // Half a payload, so that it waits for the rest with a secret in its memory.
+        let half = br#"{"hook_event_name":"UserPromptSubmit","prompt":"sk-ant-secret"#;
+        running.0.stdin.as_mut().unwrap().write_all(half).unwrap();
+        let pid = running.pid();
+        let has_read = || {
+            let call = fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
+            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() != "sh")
+                && call != "running\n"
+        };
+        eventually("it waits for input", has_read);
+        signal(running.identity(), Signal::ABORT);
+        running.0.wait().unwrap()
+    };
+    let plain = crash(OsStr::new("cat"), &[]);
+    assert!(plain.core_dumped(), "this machine writes cores of others: {plain:?}");
+    for words in [&["hook"][..], &["bridge"]] {
+        let status = crash(OsStr::new(env!("CARGO_BIN_EXE_watchdog")), words);
+        assert_eq!((status.signal(), status.core_dumped()), (Some(6), false), "{words:?}");
+    }
+    let daemon = world.begin();
+    signal(daemon, Signal::ABORT);
+    gone(daemon);
+    let cores = |folder: &Path| {
+        let names = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.file_name());
+        names.filter(|name| name.to_string_lossy().starts_with("core")).count()
+    };
+    assert!(cores(&world.beside("cores")) <= 1, "that of cat alone");
+    assert_eq!((cores(world.path()), cores(&world.root.kiln())), (0, 0));
 }

@@ -7,9 +7,9 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use watchdog::system::process::Identity;
 
-use crate::behind;
 use crate::timed::Timed;
-use crate::world::{Past, Running, World, eventually, eventually_some, launch, put, signal, take_away};
+use crate::world::{Past, Running, World, eventually, eventually_some, gone, launch, put, signal, take_away};
+use crate::{behind, tool};
 
 const MINUTE: i64 = 60;
 
@@ -171,6 +171,35 @@ fn f23_a_file_system_that_sends_no_events_is_served_by_the_tick() {
         watching(&world).contains("no events arrive")
     });
     works(&world);
+}
+
+#[test]
+fn f23_on_layers_as_of_a_container_files_that_move_from_one_to_the_other_are_followed() {
+    let world = Timed::new("build");
+    world.does("PostToolUse", &read());
+    let layers = world.beside("layers");
+    tool("mount", &["-t", "tmpfs", "none", layers.to_str().unwrap()]);
+    let kiln = world.root.kiln();
+    let [lower, upper, work] = ["lower", "upper", "work"].map(|name| layers.join(name));
+    tool("cp", &["-a", kiln.to_str().unwrap(), lower.to_str().unwrap()]);
+    for folder in [&upper, &work] {
+        fs::create_dir(folder).unwrap();
+    }
+    let options =
+        format!("lowerdir={},upperdir={},workdir={}", lower.display(), upper.display(), work.display());
+    tool("mount", &["-t", "overlay", "-o", &options, "none", kiln.to_str().unwrap()]);
+    // All that the daemon and the hooks find lies in the lower layer; all that they write goes to the upper.
+    let daemon = world.begin();
+    works(&world);
+    assert!(upper.join("tmp/activity.json").exists() && lower.join("tmp/activity.json").exists());
+    assert!(matches!(
+        watching(&world).as_str(),
+        "inotify" | "polling (no events arrive from this file system)"
+    ));
+    assert_eq!(world.run(&["stop"]).code, 0);
+    gone(daemon);
+    tool("umount", &[kiln.to_str().unwrap()]);
+    tool("umount", &[layers.to_str().unwrap()]);
 }
 
 #[test]

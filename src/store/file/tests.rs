@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::{Access, FileError, chain, own_folder, read_own, remove, replace};
+use super::{Access, FileError, chain, own_folder, read_own, remove, replace, sweep};
 use crate::store::scratch::{give_away, mode, names};
 
 fn folder() -> tempfile::TempDir {
@@ -60,6 +60,22 @@ fn what_a_killed_writer_left_is_used_up_by_the_next() {
     put(&path, "whole", folder.path()).unwrap();
     assert_eq!(names(folder.path()), ["state.json"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), "whole");
+}
+
+#[test]
+fn what_killed_writers_left_is_swept_away_and_what_is_being_written_stays() {
+    let temp = folder();
+    for name in ["left.json.new", "busy.json.new", "whole.json"] {
+        fs::write(temp.path().join(name), "x").unwrap();
+    }
+    let busy = fs::File::open(temp.path().join("busy.json.new")).unwrap();
+    busy.lock().unwrap();
+    sweep(temp.path());
+    assert_eq!(names(temp.path()), ["busy.json.new", "whole.json"]);
+    drop(busy);
+    sweep(temp.path());
+    assert_eq!(names(temp.path()), ["whole.json"]);
+    sweep(&temp.path().join("not-there"));
 }
 
 #[test]

@@ -20,6 +20,7 @@ fn busy() -> Scratch {
     pid_file::store(&project, pid_file::DAEMON, 77).unwrap();
     pid_file::store(&project, pid_file::BRIDGE, 78).unwrap();
     beacon::store(&project, &Beacon::default()).unwrap();
+    fs::write(project.in_own("daemon.json.new"), "what a killed daemon left").unwrap();
     fs::create_dir(project.in_own("bridges")).unwrap();
     fs::write(project.in_own("bridges/s1"), "1").unwrap();
     sessions::store(&project, &Session { session_id: "s1".to_owned(), ..Session::default() }).unwrap();

@@ -88,6 +88,40 @@ fn a_person_who_is_waited_for_is_told_once() {
 }
 
 #[test]
+fn a_livelock_is_told_to_the_lead_as_a_note_and_to_the_operator_each_once() {
+    let world = World::new("build");
+    let notes = noted(&world, "on = [\"livelock\"]");
+    let settings = fs::read_to_string(world.root.in_kiln("watchdog.toml")).unwrap();
+    world.settings(&settings.replace("idle_after = \"1s\"", "idle_after = \"1h\""));
+    world.begin();
+    let of_rakim = |event: &str, more: &Value| {
+        let mut payload = world.event(event, more);
+        payload["agent_id"] = json!("arakim-1");
+        payload["agent_type"] = json!("rakim");
+        world.hook(&payload)
+    };
+    of_rakim("SubagentStart", &json!({}));
+    for call in 0..12 {
+        let id = format!("t{call}");
+        let same = json!({"tool_name": "Bash", "tool_use_id": id, "tool_input": {"command": "make"}});
+        of_rakim("PreToolUse", &same);
+        of_rakim("PostToolUse", &same);
+    }
+    let all = eventually_some("the report", || Some(reports(&notes)).filter(|all| !all.is_empty()));
+    assert_eq!(all[0]["on"], "livelock");
+    let summary = all[0]["summary"].as_str().unwrap();
+    assert!(summary.ends_with(": rakim does the same again and again"), "{summary}");
+    let note = eventually_some("the note", || world.pending());
+    assert_eq!(note["nudge_n"], 0);
+    let text = note["additionalContext"].as_str().unwrap();
+    assert!(text.contains("rakim has called Bash with the same input"), "{text}");
+    let tick = world.beacon().map(|beacon| beacon.last_tick);
+    eventually("the daemon looks again", || world.beacon().map(|beacon| beacon.last_tick) > tick);
+    assert_eq!(world.count(|what| matches!(what, What::Noted { .. })), 1);
+    assert_eq!(reports(&notes).len(), 1);
+}
+
+#[test]
 fn a_lost_client_is_told_as_that() {
     let mut world = World::new("build");
     let notes = noted(&world, "on = [\"session_lost\", \"escalate\"]");
