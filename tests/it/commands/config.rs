@@ -44,6 +44,13 @@ fn it_prints_every_value_as_it_would_be_written() {
     lead = "team-lead"   # built in
     members = []   # built in
     polling_tools = ["TaskOutput", "BashOutput", "TaskGet", "TaskList", "ListAgents", "Monitor", "ScheduleWakeup"]   # built in
+
+    [subctl]
+    enabled = "auto"   # built in
+    plan_queue = ""   # built in
+    expire_plans = false   # built in
+    teams = []   # built in
+    parked_after = "10m"   # built in
     "#);
 }
 
