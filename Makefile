@@ -42,9 +42,10 @@ fuzz: ## Fuzz every parser and the ledger's fold for an hour (CI: tests/fuzz 300
 soak: ## One daemon, 50 sessions, ten minutes of work, stalls and crashes (SOAK_SECONDS, SOAK_SEED)
 	cargo test --locked --features soak --test soak
 
-bench: ## Measure hooks, bridge and daemon as ratios, side by side
+bench: build ## Measure hooks, bridge and daemon as ratios, side by side
 	tests/bench $(RELEASE)
 	cargo bench --locked --bench fold
+	WATCHDOG=$(abspath $(RELEASE)) cargo bench --locked --bench daemon
 
 install: build ## Install binary, unit, man page and completions (PREFIX, DESTDIR)
 	install -D -m 755 $(RELEASE) "$(DESTDIR)$(PREFIX)/bin/watchdog"
