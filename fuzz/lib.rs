@@ -1,6 +1,7 @@
 //! What must hold of each parser for any bytes. A target panics when it does not; `fuzz_targets/` holds the entry points.
 
 mod ledger;
+mod team;
 
 use std::path::Path;
 
@@ -12,14 +13,16 @@ use watchdog::protocol::payload::{self, Payload};
 use watchdog::protocol::sketch::{self, Sketch};
 use watchdog::protocol::translate::{self, Client};
 use watchdog::protocol::{
-    activity_json, api_error, client_settings, flag_json, hook_table, message as messages, nudge_json,
-    plan_queue, stamp as stamps, state_md as states, subctl,
+    activity_json, api_error, checklist as checklists, client_settings, flag_json, hook_table,
+    message as messages, nudge_json, plan_queue, stamp as stamps, state_md as states, subctl, worker_mark,
+    worker_signal as signals, worker_terminal, worker_track,
 };
 use watchdog::store::config::Config;
 use watchdog::store::journal as journals;
 use watchdog::store::settings::KEYS;
 
 pub use ledger::ledger;
+pub use team::team;
 
 /// Blows a marker byte, at most twice, up to a run that is longer than a string that is kept whole.
 fn blown_up(bytes: &[u8]) -> (Vec<u8>, bool) {
@@ -145,12 +148,73 @@ pub fn state_md(bytes: &[u8]) {
     assert_eq!(states::stage(format!("- **stage**: {stage}\r\n").as_bytes()), Some(stage));
 }
 
+/// A signal that is taken fits the matrix; every fault is one short line; what `mark` makes of any signal is valid.
+pub fn worker_signal(bytes: &[u8]) {
+    let reading = signals::read(bytes);
+    for fault in &reading.faults {
+        let told = fault.to_string();
+        assert!(!told.contains(char::is_control) && told.chars().count() < 400, "{told}");
+    }
+    assert!(reading.signal.is_some() || reading.breaches().next().is_some());
+    if let Some(signal) = &reading.signal {
+        assert_eq!(signal.status.is_terminal(), signal.outcome.is_some());
+        assert_eq!(signal.status.is_terminal(), signal.disposition.is_some());
+        let said = worker_track::said("task:x", signal);
+        same_line(&Event::of_root(7, watchdog::model::event::What::Track(Box::new(said))));
+    }
+    let Ok(Value::Object(before)) = serde_json::from_slice(bytes) else { return };
+    let scene = worker_mark::Scene {
+        checklist: "SELF-REVIEW.md",
+        before: &before,
+        item: None,
+        attempt: "a-1",
+        report: None,
+        now: 1_790_000_000_000,
+    };
+    let next = worker_mark::signal(&worker_mark::Command::Start, scene);
+    let reading = signals::read(next.to_string().as_bytes());
+    assert_eq!(reading.faults, []);
+    assert_eq!(reading.signal.map(|signal| signal.attempt).as_deref(), Some("a-1"));
+}
+
+/// An item's mark is one byte, and an item that is ticked is seen as ticked, at the same place.
+pub fn checklist(bytes: &[u8]) {
+    let items = checklists::items(bytes);
+    for item in &items {
+        assert!(item.label.chars().count() <= 200 && !item.label.contains(char::is_control));
+        let next = checklists::ticked(bytes, item);
+        let changed = next.iter().zip(bytes).filter(|(a, b)| a != b).count();
+        assert_eq!((next.len(), changed), (bytes.len(), usize::from(!item.is_done)));
+        let again = checklists::items(&next);
+        assert_eq!(again.len(), items.len());
+        assert!(again[item.number - 1].is_done);
+    }
+}
+
+/// A contract demands nothing outside the task folder, and one that is broken demands what is built in.
+pub fn worker_contract(bytes: &[u8]) {
+    use worker_terminal::{Contract, Ending, Shelf, is_inside};
+    let (contract, faults) = Contract::read(bytes, Some("fix"));
+    assert!(faults.is_empty() || contract == Contract::of_flow(Some("fix")));
+    for ending in [Ending::Complete, Ending::NoChange, Ending::Blocked] {
+        let audit = contract.audit(ending, false, |_| Shelf::Absent);
+        assert!(audit.lacks.iter().flat_map(|lack| &lack.paths).all(|path| is_inside(path)));
+        let audit = contract.audit(ending, true, |_| Shelf::Full);
+        assert_eq!(audit.lacks, []);
+    }
+    worker_mark::manifest(bytes).map(|target| assert!(!target.signal.contains('/'))).ok();
+}
+
 /// Whatever is written for a time lies between 1970 and the end of all units.
 pub fn stamp(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let in_range = |millis: i64| assert!((0..100_000_000_000_000).contains(&millis), "{millis}");
     if let Some(millis) = stamps::iso(&text) {
         in_range(millis);
+    }
+    if let Some(millis) = stamps::utc(&text) {
+        in_range(millis);
+        assert!(stamps::iso(&text).is_none_or(|other| other == millis), "two readings of one stamp");
     }
     if let Some(millis) = stamps::read(&Value::String(text.clone().into_owned())) {
         in_range(millis);

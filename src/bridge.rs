@@ -175,7 +175,7 @@ impl Bridge {
             | inotify::WatchFlags::CLOSE_WRITE
             | inotify::WatchFlags::DELETE
             | inotify::WatchFlags::DELETE_SELF;
-        for folder in [self.root.tmp(), self.root.kiln(), self.root.in_own("bridges")] {
+        for folder in [self.root.tmp(), self.root.home(), self.root.in_own("bridges")] {
             inotify::add_watch(&watch, &folder, changes).ok()?;
         }
         Some(watch)
@@ -200,5 +200,5 @@ impl Bridge {
 }
 
 fn is_active(root: &Root) -> bool {
-    root.kiln().is_dir() && state_file::stage(root).ok().flatten().is_some_and(|stage| stage != "complete")
+    !root.is_gone() && state_file::stage(root).ok().flatten().is_some_and(|stage| stage != "complete")
 }

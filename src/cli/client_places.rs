@@ -8,7 +8,7 @@ use super::place::Place;
 use crate::protocol::client_settings::Fault;
 
 /// A folder that holds one of these is a project.
-const MARKS: [&str; 3] = [".kiln", ".claude", ".git"];
+const MARKS: [&str; 4] = [".kiln", ".watchdog", ".claude", ".git"];
 /// Settings of the machine's administrator.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 

@@ -75,14 +75,16 @@ fn present(view: &View) -> Account {
         Verdict::Nudge { n, .. } => format!("nudge {n} of {} is due", view.policy.rule.max_nudges),
         Verdict::Escalate { nudges, .. } => format!("the flag is due after {nudges} nudges"),
     };
+    let from = if view.root.is_kiln() { ".kiln/STATE.md" } else { "by what is watched" };
     let mut known =
-        vec![format!("stage: {} (.kiln/STATE.md)", plain(view.sight.stage.as_deref().unwrap_or("none"), 40))];
+        vec![format!("stage: {} ({from})", plain(view.sight.stage.as_deref().unwrap_or("none"), 40))];
     if let Some(activity) = &view.sight.activity {
         known.push(format!(
-            "last work: {} ({}), {} s ago (.kiln/tmp/activity.json)",
+            "last work: {} ({}), {} s ago ({}/tmp/activity.json)",
             clock(activity.last_activity_ts * 1000),
             plain(&activity.last_activity_source, 80),
-            view.times.idle.as_secs()
+            view.times.idle.as_secs(),
+            view.root.home_name()
         ));
         let since =
             view.times.since_nudge.map_or("never".to_owned(), |since| format!("{} s ago", since.as_secs()));

@@ -16,15 +16,20 @@ mod explain;
 mod generate;
 mod graph;
 mod history;
+mod init;
 mod install;
+mod mark;
 mod operator;
 mod place;
+mod recognised;
 mod replay;
 mod run;
+mod signal;
 mod start;
 mod status;
 mod status_tasks;
 mod status_text;
+mod status_tracks;
 mod uninstall;
 mod when;
 
@@ -36,6 +41,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::model::wording;
+
+pub use mark::linked as mark;
 
 /// Usage errors; never 2, which blocks a tool or wakes a session where a hook is run.
 const USAGE: u8 = 64;
@@ -88,6 +95,10 @@ enum Command {
     Resume,
     /// Stage a message of your own for the lead; an idle session is woken with it
     Nudge(operator::NudgeArgs),
+    /// Have a project without .kiln watched, and say what was recognised in it
+    ///
+    /// Makes .watchdog, which holds the state and ignores itself in version control. Nothing changes where it is there.
+    Init,
     /// Register the hooks in the client's settings file
     #[command(long_about = install::HELP)]
     Install(install::Args),
@@ -100,6 +111,11 @@ enum Command {
     Doctor(doctor::Args),
     /// Print every setting, its value, and where it came from
     Config(config::Args),
+    /// Say where a worker is: tick an item of its checklist and write its signal file
+    #[command(long_about = mark::HELP)]
+    Mark(mark::Args),
+    /// Look at a worker's signal file
+    Signal(signal::Args),
     /// Print the man page or shell completions
     Generate(generate::Args),
     /// Handle one event of a client (for settings files; reads the payload from stdin, always ends well)
@@ -118,16 +134,24 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let name = std::iter::once(OsString::from("watchdog"));
     let arguments = match Arguments::try_parse_from(name.chain(arguments)) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            error.print().ok();
-            return if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
-        }
+        Err(error) => return unparsed(&error),
     };
-    match dispatch(&arguments) {
+    end("watchdog", dispatch(&arguments))
+}
+
+/// Prints what the argument parser has to say.
+fn unparsed(error: &clap::Error) -> ExitCode {
+    error.print().ok();
+    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+}
+
+/// Prints what a command ended with, if it failed.
+fn end(name: &str, result: anyhow::Result<ExitCode>) -> ExitCode {
+    match result {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            writeln!(anstream::stderr(), "watchdog: {error:#}").ok();
+            writeln!(anstream::stderr(), "{name}: {error:#}").ok();
             ExitCode::FAILURE
         }
     }
@@ -149,10 +173,13 @@ fn dispatch(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Command::Pause(args) => operator::pause(args, place),
         Command::Resume => operator::resume(place),
         Command::Nudge(args) => operator::nudge(args, place),
+        Command::Init => init::run(place),
         Command::Install(args) => install::run(args, place),
         Command::Uninstall(args) => uninstall::run(args, place),
         Command::Doctor(args) => doctor::run(args, place),
         Command::Config(args) => config::run(args, place),
+        Command::Mark(args) => mark::run(args),
+        Command::Signal(args) => signal::run(args),
         Command::Generate(args) => generate::run(args, Arguments::command()),
         // Dispatched before any argument parser; clap knows them for the help alone.
         Command::Hook | Command::Bridge => Ok(ExitCode::SUCCESS),

@@ -43,7 +43,7 @@ pub(super) fn pause(args: &PauseArgs, place: &Place) -> anyhow::Result<ExitCode>
         .context("pause")?;
     let now = clock::now();
     let until = now.wall + millis(span);
-    root.prepare()?;
+    root.make_home()?;
     journal::append(&root, &[Event::of_root(now.wall, What::Paused { until })])?;
     say!("Quiet until {}. \"watchdog resume\" ends it sooner.", local(until, now.wall));
     Ok(ExitCode::SUCCESS)

@@ -11,7 +11,7 @@ use crate::store::root::Root;
 /// Options that all commands share.
 #[derive(Debug, clap::Args)]
 pub(super) struct Place {
-    /// The project folder, which holds .kiln (default: $KILN_ROOT, or the nearest above here; can be repeated for "run")
+    /// The project folder, which holds .kiln or .watchdog (default: $KILN_ROOT, or the nearest above here; can be repeated for "run")
     #[arg(long, value_name = "FOLDER", global = true)]
     root: Vec<PathBuf>,
     /// Set a value for this command alone, such as rule.idle_after=5m (can be repeated)
@@ -45,7 +45,7 @@ impl Place {
         Ok(roots)
     }
 
-    /// The folder that was named, which need not hold .kiln.
+    /// The folder that was named, which need not hold .kiln or .watchdog.
     pub(super) fn named(&self) -> anyhow::Result<Option<PathBuf>> {
         let variable = || std::env::var_os("KILN_ROOT").filter(|root| !root.is_empty()).map(PathBuf::from);
         let Some(folder) = self.root.first().cloned().or_else(variable) else { return Ok(None) };

@@ -61,7 +61,7 @@ pub(super) fn ensure(place: &Place) -> anyhow::Result<ExitCode> {
     if flag_file::is_there(&root) {
         let held = activity_file::hold(&root, PATIENCE)?;
         if recover(&root, &held, "ensure", Note::Leave, now.wall)? {
-            say!("DEADLOCK.flag was cleared; STATE.md has a note.");
+            say!("DEADLOCK.flag was cleared{}.", if root.is_kiln() { "; STATE.md has a note" } else { "" });
         }
     }
     say!("{}", words(launch::ensure(&root, now, place.flags())?));

@@ -12,9 +12,11 @@ use super::explain::diagnosis_json;
 use super::graph::edge_json;
 use super::json_line;
 use super::place::Place;
+use super::recognised::Recognised;
 use super::status_tasks;
 use super::status_text::{self, local};
-use crate::daemon::sight::{Memo, look};
+use super::status_tracks;
+use crate::daemon::sight::{Memo, find_stage, look};
 use crate::model::cause::Diagnosis;
 use crate::model::diagnosis::diagnose;
 use crate::model::judge::{Reason, Verdict, agents, judge, name_of};
@@ -95,17 +97,19 @@ impl View {
         let policy = place.config(Some(&root))?.policy;
         let now = clock::now();
         let mut sight = look(&root, &mut Memo::default());
-        let ledger = journal::fold_with(&root, signals::rules(&policy)).unwrap_or_else(|error| {
+        let mut ledger = journal::fold_with(&root, signals::rules(&policy)).unwrap_or_else(|error| {
             sight.faults.push(crate::store::file::chain(&error));
             Ledger::default()
         });
+        ledger.kilnless = !root.is_kiln();
+        find_stage(&root, &ledger, &mut sight);
         let daemon = launch::look(&root, now);
         let beacon = match &daemon {
             launch::Daemon::Running(Some(beacon)) | launch::Daemon::Stuck(beacon) => Some(beacon.as_ref()),
             _ => None,
         };
         sight.faults.extend(beacon.iter().flat_map(|beacon| beacon.faults.iter().cloned()));
-        sight.faults.extend(obstacle(&root.kiln()));
+        sight.faults.extend(obstacle(&root.home()));
         sight.faults.extend(root.check().err().map(|error| crate::store::file::chain(&error)));
         let seen: BTreeSet<String> = std::mem::take(&mut sight.faults).into_iter().collect();
         sight.faults = seen.into_iter().collect();
@@ -175,6 +179,7 @@ impl View {
             })
         });
         let [plans, tasks, idle] = status_tasks::json(self);
+        let (tracks, findings) = status_tracks::json(self);
         json!({
             "v": 1, "root": self.root.path().to_string_lossy(), "at": stamp(self.now.wall), "exit": self.exit(),
             "daemon": self.daemon_json(), "stage": self.sight.stage, "active": self.sight.is_active(),
@@ -184,8 +189,14 @@ impl View {
             "diagnosis": self.diagnosis().as_ref().map(diagnosis_json),
             "waits": self.edges().iter().map(edge_json).collect::<Vec<_>>(),
             "plans": plans, "tasks": tasks, "idle": idle,
+            "recognised": self.recognised().json(), "tracks": tracks, "findings": findings,
             "pending": self.pending_json(), "flag": self.flag_json(), "faults": self.sight.faults,
         })
+    }
+
+    /// What the project was recognised by.
+    pub(super) fn recognised(&self) -> Recognised {
+        Recognised::of(&self.root, &self.policy, self.sight.stage.as_deref())
     }
 
     fn daemon_json(&self) -> Value {
@@ -209,7 +220,11 @@ impl View {
     fn held(&self) -> Value {
         match &self.verdict {
             Verdict::Quiet {
-                reason: Reason::ToolRunning(held) | Reason::WaitsForPerson(held) | Reason::ApiHold(held),
+                reason:
+                    Reason::ToolRunning(held)
+                    | Reason::WaitsForPerson(held)
+                    | Reason::WorkerRunning(held)
+                    | Reason::ApiHold(held),
                 ..
             } => {
                 json!({"who": held.who, "what": held.what, "since": stamp(held.since), "session": held.session})
@@ -310,6 +325,18 @@ pub(super) fn reason_words(reason: &Reason, until: Option<Millis>, now: Millis) 
                 plain(&held.who, 40),
                 plain(&held.what, 40),
                 local(held.since, now)
+            )
+        }
+        Reason::WorkerRunning(held) => {
+            let step = if held.what.is_empty() {
+                String::new()
+            } else {
+                format!(" (step {})", plain(&held.what, 40))
+            };
+            let since = local(held.since, now);
+            format!(
+                "{} runs{step}, last heard of at {since}; that explains silence{by}",
+                plain(&held.who, 80)
             )
         }
         Reason::WaitsForPerson(held) => {

@@ -9,6 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::status::{View, state_word};
 use super::status_tasks;
+use super::status_tracks;
 use crate::model::drawing::{Edge, lines};
 use crate::model::judge::{agents, name_of};
 use crate::model::moment::Millis;
@@ -18,7 +19,7 @@ use crate::store::pending::Pending;
 use crate::system::launch::Daemon;
 
 /// The widest line.
-const WIDTH: usize = 80;
+pub(super) const WIDTH: usize = 80;
 /// Agents that are listed; the rest are counted.
 const MOST_AGENTS: usize = 12;
 
@@ -28,6 +29,7 @@ pub(super) fn render(view: &View) -> String {
     let (style, verdict) = verdict(view);
     line(&mut out, "verdict", &verdict, style);
     line(&mut out, "watching", &watching(view), Style::new());
+    line(&mut out, "project", &view.recognised().words(), Style::new());
     line(&mut out, "pipeline", &pipeline(view), Style::new());
     line(&mut out, "next", &view.next(), Style::new());
     line(&mut out, "pending", &pending(view), Style::new());
@@ -50,6 +52,7 @@ pub(super) fn render(view: &View) -> String {
     }
     out.push_str(&agents_table(view));
     out.push_str(&waits(view));
+    out.push_str(&status_tracks::render(view));
     out
 }
 

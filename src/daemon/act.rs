@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::model::cause::Cause;
 use crate::model::diagnosis::diagnose;
 use crate::model::event::{Event, What};
 use crate::model::judge::Facts;
@@ -142,6 +143,8 @@ fn nudge(scene: Scene<'_>, n: u32, idle: Duration) -> Result<Outcome, FileError>
 /// A note for the lead, which is not counted. What is staged already is not lost: the note is added to it.
 fn tell(scene: Scene<'_>, told: &Note) -> Result<Outcome, FileError> {
     let Scene { root, policy, now, .. } = scene;
+    let session = scene.ledger.lead_session(|id| scene.sight.living.iter().any(|living| living == id));
+    let is_of_track = told.diagnosis.session.is_empty() && told.diagnosis.cause.is_of_track();
     let noted = Event {
         session: told.diagnosis.session.clone(),
         ..Event::of_root(
@@ -150,10 +153,15 @@ fn tell(scene: Scene<'_>, told: &Note) -> Result<Outcome, FileError> {
                 key: told.key.clone(),
                 cause: told.diagnosis.cause.word().to_owned(),
                 root: told.diagnosis.root.clone(),
+                words: if is_of_track { told.diagnosis.words.clone() } else { String::new() },
             },
         )
     };
-    if policy.daemon.mode == Mode::Observe {
+    // Of a track the operator is told anyway, by what is noted: where there is no lead to tell, or a flag lies there, or
+    // a person is waited for, that is all.
+    let is_deaf = session.is_none() || !scene.sight.is_active() || scene.sight.flag.is_some();
+    let is_for_person = matches!(told.diagnosis.cause, Cause::WaitsForPerson | Cause::TeamHalted);
+    if policy.daemon.mode == Mode::Observe || (is_of_track && (is_deaf || is_for_person)) {
         return note(root, &[noted]);
     }
     if let Some(line) = &told.log {
@@ -161,14 +169,14 @@ fn tell(scene: Scene<'_>, told: &Note) -> Result<Outcome, FileError> {
     }
     let held = activity_file::hold(root, PATIENCE)?;
     let before = pending::claim(root, |_| true)?;
-    let session = scene.ledger.lead_session(|id| scene.sight.living.iter().any(|living| living == id));
     let nudge = Nudge {
         text: wording::note(&told.diagnosis, before.as_ref().map(|nudge| nudge.text.as_str())),
         timestamp: now.seconds(),
         number: before.as_ref().map_or(0, |nudge| nudge.number),
         id: id_of(now.wall, 0),
         session: session.map(ToOwned::to_owned),
-        wakes: true,
+        // What was found in files of others is worth knowing at the next turn, and no reason to begin one.
+        wakes: told.diagnosis.cause != Cause::Violation || before.as_ref().is_some_and(|nudge| nudge.wakes),
     };
     pending::stage(root, &nudge)?;
     drop(held);

@@ -1,6 +1,7 @@
 //! The daemon: sleeps until the next deadline, a file event or the tick; looks, judges, acts.
 
 pub mod act;
+mod beat;
 pub mod detach;
 pub mod log;
 pub mod post;

@@ -9,8 +9,9 @@ use std::time::Duration;
 use tracing::{info, warn};
 
 use super::act::{Outcome, Scene, act};
+use super::beat::beat;
 use super::rosters::Rosters;
-use super::sight::{Memo, follow, look};
+use super::sight::{Memo, find_stage, follow, look};
 use super::sources::Sources;
 use crate::model::event::{Event, What};
 use crate::model::moment::Moment;
@@ -87,7 +88,9 @@ impl Post {
             stays,
             ..Beacon::default()
         };
-        journal::append(&root, &[Event::of_root(now.wall, What::DaemonStart { pid: own.pid, version })]).ok();
+        let kilnless = !root.is_kiln();
+        let start = What::DaemonStart { pid: own.pid, version, kilnless };
+        journal::append(&root, &[Event::of_root(now.wall, start)]).ok();
         let follower = Follower::with(signals::rules(&policy));
         let pipeline = Pipeline::new(policy, stays, now);
         Ok(Self {
@@ -133,6 +136,11 @@ impl Post {
         self.beacon.verdict != "nudge" && self.beacon.verdict != "escalate"
     }
 
+    /// The folders of others whose changes call for a look.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        self.sources.folders()
+    }
+
     /// An event told of a change.
     pub fn hear(&mut self) {
         self.heard = true;
@@ -162,7 +170,9 @@ impl Post {
         }
         let due =
             self.sources.mind(&self.root, &mut sight, &self.follower.ledger, self.pipeline.policy(), now);
-        events.extend(follow(&mut self.follower, &self.root, &mut sight));
+        let news = follow(&mut self.follower, &self.root, &mut sight);
+        self.take_news(&news, &mut sight, now);
+        events.extend(news);
         let step = self.pipeline.step(&sight, &self.follower.ledger, now);
         let mut faults = std::mem::take(&mut sight.faults);
         let (end, told) = self.carry_out(&step, &sight, now, &mut faults);
@@ -191,6 +201,16 @@ impl Post {
         let stored = self.keep_beacon(&step, watching, now);
         let nap = due.map_or(step.nap, |due| step.nap.min(due));
         Look { nap: if stored { nap } else { nap.min(UNSEEN) }, end, reports }
+    }
+
+    /// What the journal now tells of tracks counts as work, and says the stage, where there is no `.kiln/`.
+    fn take_news(&mut self, news: &[Event], sight: &mut Sight, now: Moment) {
+        let ledger = &mut self.follower.ledger;
+        ledger.kilnless = !self.root.is_kiln();
+        if let Err(error) = beat(&self.root, sight, ledger, news, now) {
+            sight.faults.push(chain(&error));
+        }
+        find_stage(&self.root, ledger, sight);
     }
 
     /// The folder around the lock may have been removed: the lock is taken anew where others look for it, or two

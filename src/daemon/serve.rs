@@ -109,7 +109,7 @@ impl Daemon {
         let mut posts = Vec::new();
         for root in &orders.roots {
             let config = orders.layers.read(Some(root))?;
-            root.prepare()?;
+            root.make_home()?;
             let lock = take(root, orders)?;
             posts.push(Some(Post::open(root.clone(), lock, config.policy, orders.stay, now)?));
             info!(root = root.display(), "watching");
@@ -205,6 +205,7 @@ impl World for Daemon {
         let words = self.watch.words(place);
         let post = self.posts[place].as_mut()?;
         let look = post.look(&words);
+        self.watch.follow(place, &post.folders());
         for report in look.reports {
             let alerts = post.policy().alerts.clone();
             self.alerts.spawn(async move { crate::system::alert::send(&alerts, &report).await });

@@ -4,8 +4,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::model::event::Event;
+use crate::model::ledger::Ledger;
 use crate::model::sight::Sight;
-use crate::model::wording;
+use crate::model::{stage, wording};
 use crate::store::activity_file::Loaded;
 use crate::store::file::chain;
 use crate::store::journal::Follower;
@@ -86,6 +87,14 @@ pub fn look(root: &Root, memo: &mut Memo) -> Sight {
         }
     }
     sight
+}
+
+/// Without `.kiln/` the stage comes from what is watched, which the folded journal tells.
+pub fn find_stage(root: &Root, ledger: &Ledger, sight: &mut Sight) {
+    if !root.is_kiln() && !sight.is_gone {
+        let is_there = |id: &str| sight.dead.contains(id) || sight.living.iter().any(|living| living == id);
+        sight.stage = Some(stage::of(ledger, is_there).to_owned());
+    }
 }
 
 /// Follows a root's journal; what cannot be read is a fault of the sight.

@@ -1,6 +1,8 @@
 //! Foreign files that are watched beside the pipeline: one file for each kind of source. What is new in them becomes
 //! events of the journal; from there on they are judged like all else.
 
+mod tasks;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,6 +16,7 @@ use crate::store::journal;
 use crate::store::root::Root;
 
 mod plans;
+mod team;
 
 /// Foreign files are looked at this often at most, however often something else changes.
 const EVERY: Duration = Duration::from_secs(1);
@@ -45,6 +48,14 @@ pub trait Source: Send {
     /// Looks. Nothing of foreign files may end it early or make it panic: what cannot be read is a fault.
     fn look(&mut self, view: &View<'_>) -> News;
 
+    /// What was found at the last look could not be noted: it is to be found again.
+    fn forget(&mut self) {}
+
+    /// How soon another look is wanted, although no event may call for it.
+    fn again(&self) -> Option<Duration> {
+        None
+    }
+
     /// The folders whose changes call for a look, for as many of which there is a watch; the tick serves the rest.
     fn folders(&self) -> Vec<PathBuf> {
         Vec::new()
@@ -61,7 +72,11 @@ pub struct Sources {
 
 impl Default for Sources {
     fn default() -> Self {
-        Self::of(vec![Box::new(plans::Plans::default())])
+        Self::of(vec![
+            Box::new(tasks::Tasks::default()),
+            Box::new(team::Teams::default()),
+            Box::new(plans::Plans::default()),
+        ])
     }
 }
 
@@ -71,7 +86,8 @@ impl Sources {
         Self { all, looked: None, faults: Vec::new() }
     }
 
-    /// Looks, if it is time to, and notes what is new. Returns how long to wait if it is not.
+    /// Looks, if it is time to, and notes what is new. Returns how long to wait if it is not, or if a source asks for
+    /// another look.
     pub fn mind(
         &mut self,
         root: &Root,
@@ -97,10 +113,11 @@ impl Sources {
                 && let Err(error) = journal::append(root, &news.events)
             {
                 self.faults.push(chain(&error));
+                source.forget();
             }
         }
         sight.faults.extend(self.faults.iter().cloned());
-        None
+        self.all.iter().filter_map(|source| source.again()).min().map(|again| again.max(EVERY))
     }
 
     /// The folders whose changes call for a look.

@@ -1,5 +1,5 @@
-//! File events: two folders of each root, non-recursive; only changes of files that matter. Events are a hint to
-//! look sooner; the tick is the floor when they are lost.
+//! File events: two folders of each root, non-recursive, and a bounded number of folders of others in it; only changes
+//! of files that matter. Events are a hint to look sooner; the tick is the floor when they are lost.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use notify::event::{AccessKind, AccessMode, ModifyKind};
@@ -28,10 +29,28 @@ pub enum Hint {
 /// Files whose change is worth a look.
 const NAMES: [&str; 5] = ["STATE.md", "DEADLOCK.flag", "activity.json", "tmp", pid_file::DAEMON];
 
+/// Folders of others that are watched in one root at most; the tick serves the rest.
+const MOST: usize = 512;
+
+/// Whose a watched folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The root's own: only some names matter.
+    Root(usize),
+    /// Another's: every change matters.
+    Other(usize),
+}
+
+type Owners = Arc<Mutex<HashMap<PathBuf, Owner>>>;
+
 /// Watches the folders of all roots.
 #[derive(Default)]
 pub struct Watch {
     watcher: Option<RecommendedWatcher>,
+    /// Shared with the watcher's thread.
+    owners: Owners,
+    /// The folders of others, by root.
+    others: HashMap<usize, Vec<PathBuf>>,
     /// What was watched, by its place on the disk: a folder that was made again is another.
     folders: HashMap<PathBuf, Place>,
     fault: Option<String>,
@@ -47,15 +66,16 @@ impl Watch {
     /// Starts a watcher for these roots. Without one the daemon polls, and says why.
     pub fn new(roots: &[Root], hints: &UnboundedSender<Hint>) -> Self {
         let mut watch = Self::default();
-        let places: HashMap<PathBuf, usize> = roots
+        let own = roots
             .iter()
             .enumerate()
-            .flat_map(|(place, root)| [(root.kiln(), place), (root.tmp(), place)])
-            .collect();
+            .flat_map(|(place, root)| [(root.home(), Owner::Root(place)), (root.tmp(), Owner::Root(place))]);
+        let owners: Owners = Arc::new(Mutex::new(own.collect()));
+        watch.owners = Arc::clone(&owners);
         let hints = hints.clone();
         // If the watcher's own thread dies, this closure is dropped with its sender's clone; see `set_deaf`.
         match notify::recommended_watcher(move |event: notify::Result<Event>| {
-            if let Some(hint) = hint(event, &places) {
+            if let Some(hint) = hint(event, &owners.lock().unwrap_or_else(PoisonError::into_inner)) {
                 hints.send(hint).ok();
             }
         }) {
@@ -66,32 +86,79 @@ impl Watch {
         watch
     }
 
+    /// Watches these folders of others in a root too, as many of them as there are watches for, and no longer those that
+    /// were watched before and are not among them.
+    pub fn follow(&mut self, place: usize, folders: &[PathBuf]) {
+        let folders = &folders[..folders.len().min(MOST)];
+        let before = self.others.get(&place).map_or(&[][..], Vec::as_slice);
+        if before == folders {
+            return;
+        }
+        let kept: BTreeSet<&PathBuf> = folders.iter().collect();
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        for gone in before.iter().filter(|folder| !kept.contains(folder)) {
+            if owners.get(gone) == Some(&Owner::Other(place)) {
+                owners.remove(gone);
+                self.folders.remove(gone);
+                if let Some(watcher) = &mut self.watcher {
+                    guarded(|| watcher.unwatch(gone).ok());
+                }
+            }
+        }
+        for folder in folders {
+            owners.entry(folder.clone()).or_insert(Owner::Other(place));
+        }
+        drop(owners);
+        self.others.insert(place, folders.to_vec());
+        self.watch_others();
+    }
+
     /// Watches folders that are new or were made again.
     pub fn refresh(&mut self, roots: &[Root]) {
-        let Some(watcher) = &mut self.watcher else { return };
         self.fault = None;
-        for folder in roots.iter().flat_map(|root| [root.kiln(), root.tmp()]) {
-            let Ok(meta) = fs::metadata(&folder) else {
-                self.folders.remove(&folder);
-                continue;
-            };
-            let id = (meta.dev(), meta.ino(), meta.created().ok());
-            if self.folders.get(&folder) == Some(&id) {
-                continue;
+        for folder in roots.iter().flat_map(|root| [root.home(), root.tmp()]) {
+            if let Some(error) = self.watch_one(folder) {
+                self.fault = Some(explain(&error));
             }
-            let outcome = guarded(|| {
-                watcher.unwatch(&folder).ok();
-                watcher.watch(&folder, RecursiveMode::NonRecursive)
-            });
-            match outcome {
-                Some(Ok(())) => {
-                    self.folders.insert(folder, id);
-                }
-                Some(Err(error)) => {
-                    self.folders.remove(&folder);
-                    self.fault = Some(explain(&error));
-                }
-                None => self.is_dead = true,
+        }
+        self.watch_others();
+    }
+
+    /// That there is no watch for a folder of others is no fault: the tick serves it.
+    fn watch_others(&mut self) {
+        let others: Vec<PathBuf> = self.others.values().flatten().cloned().collect();
+        for folder in others {
+            self.watch_one(folder);
+        }
+    }
+
+    /// Watches a folder, if it is there and not watched yet.
+    fn watch_one(&mut self, folder: PathBuf) -> Option<notify::Error> {
+        let watcher = self.watcher.as_mut()?;
+        let Ok(meta) = fs::metadata(&folder) else {
+            self.folders.remove(&folder);
+            return None;
+        };
+        let id = (meta.dev(), meta.ino(), meta.created().ok());
+        if self.folders.get(&folder) == Some(&id) {
+            return None;
+        }
+        let outcome = guarded(|| {
+            watcher.unwatch(&folder).ok();
+            watcher.watch(&folder, RecursiveMode::NonRecursive)
+        });
+        match outcome {
+            Some(Ok(())) => {
+                self.folders.insert(folder, id);
+                None
+            }
+            Some(Err(error)) => {
+                self.folders.remove(&folder);
+                Some(error)
+            }
+            None => {
+                self.is_dead = true;
+                None
             }
         }
     }
@@ -121,9 +188,12 @@ impl Watch {
 
     /// Makes the watcher anew.
     pub fn renew(&mut self, roots: &[Root], hints: &UnboundedSender<Hint>) {
-        let deaf = std::mem::take(&mut self.deaf);
+        let (deaf, others) = (std::mem::take(&mut self.deaf), std::mem::take(&mut self.others));
         *self = Self::new(roots, hints);
         self.deaf = deaf;
+        for (place, folders) in others {
+            self.follow(place, &folders);
+        }
     }
 
     /// Tells whether the watcher's thread was found dead.
@@ -144,7 +214,7 @@ fn guarded<T>(call: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(call)).ok()
 }
 
-fn hint(event: notify::Result<Event>, places: &HashMap<PathBuf, usize>) -> Option<Hint> {
+fn hint(event: notify::Result<Event>, owners: &HashMap<PathBuf, Owner>) -> Option<Hint> {
     let Ok(event) = event else { return Some(Hint::All) };
     if event.need_rescan() {
         return Some(Hint::All);
@@ -157,15 +227,17 @@ fn hint(event: notify::Result<Event>, places: &HashMap<PathBuf, usize>) -> Optio
         EventKind::Modify(kind) => !matches!(kind, ModifyKind::Metadata(_)),
         _ => false,
     };
-    is_change.then(|| event.paths.iter().find_map(|path| place(path, places)))?.map(Hint::Root)
+    is_change.then(|| event.paths.iter().find_map(|path| place(path, owners)))?.map(Hint::Root)
 }
 
-fn place(path: &Path, places: &HashMap<PathBuf, usize>) -> Option<usize> {
-    if let Some(place) = places.get(path) {
+fn place(path: &Path, owners: &HashMap<PathBuf, Owner>) -> Option<usize> {
+    if let Some(Owner::Root(place) | Owner::Other(place)) = owners.get(path) {
         return Some(*place);
     }
-    let name = path.file_name()?.to_str()?;
-    NAMES.contains(&name).then(|| places.get(path.parent()?).copied())?
+    match owners.get(path.parent()?)? {
+        Owner::Other(place) => Some(*place),
+        Owner::Root(place) => NAMES.contains(&path.file_name()?.to_str()?).then_some(*place),
+    }
 }
 
 /// Says which limit was met, instead of "no space left on device".

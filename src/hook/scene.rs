@@ -2,12 +2,14 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::model::event::{Event, What};
 use crate::model::moment::Moment;
 use crate::model::policy::Policy;
+use crate::model::track::MOST_TEXT;
+use crate::model::wording::one_line;
 use crate::protocol::payload::Payload;
 use crate::protocol::translate::{self, Client};
 use crate::store::config::Layers;
@@ -43,6 +45,10 @@ impl Scene {
             env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from),
         ];
         let root = Root::find(explicit.as_ref(), folders)?;
+        // A project that is watched for what is in it gets its `.watchdog/` with the first event.
+        if !root.is_kiln() && payload.event != "SessionEnd" && !root.tmp().is_dir() {
+            root.make_home().ok()?;
+        }
         let stage = state_file::stage(&root).ok().flatten();
         let client = env::var("CLAUDE_PID").ok().and_then(|pid| pid.parse().ok()).filter(|pid| *pid > 1);
         let entry = env::var("CLAUDE_CODE_ENTRYPOINT").unwrap_or_default();
@@ -94,9 +100,24 @@ impl Scene {
         let held = activity_file::hold(&self.root, MOMENT);
         if self.payload.event == "SessionStart" || !sessions::is_there(&self.root, id) {
             self.note_fault(held.and_then(|_held| sessions::store(&self.root, &session)));
+            self.note_folder();
             self.retire_earlier(&session);
         }
         true
+    }
+
+    /// Where a session works below the root, if it does: a task folder may be its own.
+    fn note_folder(&self) {
+        let folder = Path::new(self.payload.field("cwd")).canonicalize().ok();
+        let below = folder.as_ref().and_then(|folder| folder.strip_prefix(self.root.path()).ok()?.to_str());
+        if let Some(folder) = below.filter(|folder| !folder.is_empty()) {
+            let folder = one_line(folder, MOST_TEXT);
+            self.journal(&[Event {
+                agent: String::new(),
+                name: String::new(),
+                ..self.of_session(What::WorksIn { folder })
+            }]);
+        }
     }
 
     /// A client has one session at a time: what it had before is over, even if it never said so.

@@ -9,7 +9,7 @@ use super::heartbeat::PATIENCE;
 use super::scene::Scene;
 use crate::store::file::FileError;
 use crate::store::recovery::{Note, recover};
-use crate::store::{activity_file, sessions, transient};
+use crate::store::{activity_file, journal, sessions, transient};
 use crate::system::{clients, launch};
 
 /// All hooks of a session's end have 1.5 s together: they wait for the lock no longer than this.
@@ -41,6 +41,13 @@ pub(super) fn keep_daemon(scene: &Scene) {
     }
 }
 
+/// Tells whether a track runs that is worth waiting for.
+fn is_awaited(scene: &Scene) -> bool {
+    let Ok(ledger) = journal::fold_lines_with(&scene.root, &["\"track\""]) else { return false };
+    !ledger.tracks.all.is_empty()
+        && ledger.tracks.is_awaited(scene.policy().quiet.person_limit, scene.now.wall)
+}
+
 /// A session ends. The last one asks the daemon to end first, since a hook may be killed right after, and removes
 /// the transient files; never the flag, and never a daemon that a service manager keeps for the next session.
 ///
@@ -59,6 +66,9 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
     let others = sessions::any_other(&scene.root, &scene.event.session, clients::may_live);
     let is_last = !others && (known || before.is_empty());
     let stays = launch::stays(&scene.root);
+    // Workers that run are waited for with or without a session.
+    let awaited = is_last && !goes_on && is_awaited(scene);
+    let stays = stays || awaited;
     if is_last && !goes_on && !stays {
         launch::ask_to_end(&scene.root);
     }
@@ -70,5 +80,9 @@ pub(super) fn end(scene: &Scene) -> Result<(), FileError> {
         return Ok(());
     }
     let daemon = if stays { transient::Daemon::Stays } else { transient::Daemon::Ends };
+    // Without a pipeline of Kiln the activity is the workers' too.
+    if awaited && !scene.root.is_kiln() {
+        return transient::remove(&scene.root, daemon);
+    }
     transient::remove_all(&scene.root, held, daemon)
 }

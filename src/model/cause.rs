@@ -21,8 +21,14 @@ pub enum Cause {
     Unread,
     /// The agent went on after asking, and the answer came meanwhile.
     WentOn,
+    /// A worker's agent is gone, and its track runs.
+    WorkerGone,
+    /// A worker, or a team session, runs and has been silent for too long.
+    WorkerSilent,
     /// The API ended the turn.
     ApiDead,
+    /// A team session has been halted for a person.
+    TeamHalted,
     /// A person is asked.
     WaitsForPerson,
     /// A tool is running.
@@ -33,6 +39,8 @@ pub enum Cause {
     Parked,
     /// Nobody waits for anything.
     NobodyWaits,
+    /// A protocol was violated: a note, never the cause of a silence.
+    Violation,
 }
 
 /// How sure it is.
@@ -64,6 +72,12 @@ pub struct Diagnosis {
 }
 
 impl Cause {
+    /// Tells whether it is said of tracks: workers and team sessions that are watched by their files.
+    pub fn is_of_track(self) -> bool {
+        use Cause::{TeamHalted, Violation, WaitsForPerson, WorkerGone, WorkerSilent};
+        matches!(self, WorkerGone | WorkerSilent | TeamHalted | WaitsForPerson | Violation)
+    }
+
     /// The cause's name in JSON and in the documents.
     pub fn word(self) -> &'static str {
         match self {
@@ -76,12 +90,16 @@ impl Cause {
             Self::NoReplyDue => "no-reply-due",
             Self::Unread => "unread",
             Self::WentOn => "went-on-after-blocking-send",
+            Self::WorkerGone => "worker-gone",
+            Self::WorkerSilent => "worker-silent",
+            Self::TeamHalted => "team-halted",
             Self::ApiDead => "api-dead",
             Self::WaitsForPerson => "waits-for-person",
             Self::LongTool => "long-tool",
             Self::Livelock => "livelock",
             Self::Parked => "parked-worker",
             Self::NobodyWaits => "nobody-waits",
+            Self::Violation => "violation",
         }
     }
 }

@@ -8,6 +8,7 @@ use super::judge::{Facts, LEAD};
 use super::moment::Millis;
 use super::node::{Duty, Node, Wait};
 use super::signals::Rules;
+use super::silence;
 
 /// Calls in a row that make a livelock.
 pub const SAME_CALLS: u32 = 8;
@@ -33,6 +34,8 @@ pub fn diagnose(facts: &Facts<'_>, now: Millis) -> Diagnosis {
         Some(at) if at.end.strength() > Duty::Free => {
             raced(graph, &views, Some((at.view, at.end))).or_else(|| Some(at_end(graph, at, now)))
         }
+        // A track that should move and does not says more than what is only likely to be owed.
+        _ if silence::worst(facts, now).is_some() => silence::worst(facts, now),
         Some(at) => {
             let likely = at_end(graph, at, now);
             // What is only likely to be owed says less than a message that was never seen.
@@ -47,8 +50,10 @@ pub fn diagnose(facts: &Facts<'_>, now: Millis) -> Diagnosis {
             unread_mail(graph, &all, None)
         }),
     };
-    let mut diagnosis =
-        found.or_else(|| held(graph, &views, now)).unwrap_or_else(|| nobody_waits(facts, now));
+    let mut diagnosis = found
+        .or_else(|| held(graph, &views, now))
+        .or_else(|| silence::blocked(facts, now))
+        .unwrap_or_else(|| nobody_waits(facts, now));
     let others = ends.iter().skip(1).filter(|at| at.end.wait.duty == Duty::Due).take(3);
     diagnosis
         .evidence

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::ledger::Ledger;
 use super::moment::Millis;
 use super::plan::PlanNews;
+use super::reading::{Exploration, Reading};
 use super::task::TaskChange;
 use super::track::{Finding, Posting, Said};
 use super::wait::is_background;
@@ -67,6 +68,11 @@ pub enum What {
         /// How the client was entered: `cli`, `sdk-cli`.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         entry: String,
+    },
+    /// A session was seen to work in a folder below the root.
+    WorksIn {
+        /// The folder, relative to the root.
+        folder: String,
     },
     /// A session ended, by the client's own word.
     SessionEnd {
@@ -196,6 +202,8 @@ pub enum What {
         /// Which nudge.
         n: u32,
     },
+    /// The machine slept or its clock was set: until then no silence of a track counts.
+    Woke,
     /// The operator asked for quiet.
     Paused {
         /// Until when, unix milliseconds.
@@ -213,6 +221,9 @@ pub enum What {
         cause: String,
         /// The agent whose move would help.
         root: String,
+        /// In one sentence, if it concerns a track.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        words: String,
     },
     /// The sender was told at once what became of a message of its own.
     Helped {
@@ -250,12 +261,19 @@ pub enum What {
         /// The plan's id in the queue, or the key of the wait for it.
         key: String,
     },
+    /// How far a file of a team session was read.
+    Read(Box<Reading>),
+    /// An entry of a team session's exploration cache is new, or is gone.
+    Explored(Exploration),
     /// A daemon began to watch.
     DaemonStart {
         /// Its process.
         pid: i32,
         /// Its version.
         version: String,
+        /// The root has no `.kiln/`.
+        #[serde(default, skip_serializing_if = "is_false")]
+        kilnless: bool,
     },
     /// A daemon ended.
     DaemonStop {
@@ -360,6 +378,15 @@ impl Event {
         self.agent.is_empty()
     }
 
+    /// Says of which track this is news. Where there is no `.kiln/` that is a sign of work.
+    pub fn moved_track(&self) -> Option<&str> {
+        match &self.what {
+            What::Track(said) => Some(&said.track),
+            What::Posted(post) => Some(&post.track),
+            _ => None,
+        }
+    }
+
     /// Tells whether the event is a sign of work. A teammate going idle is one by the protocol; see
     /// [`Ledger::idle_since`] for why the judge counts a chain of them once.
     pub fn is_work(&self) -> bool {
@@ -373,6 +400,6 @@ impl Event {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_false(value: &bool) -> bool {
+pub(super) fn is_false(value: &bool) -> bool {
     !value
 }

@@ -15,6 +15,7 @@ use super::rule::{self, Answer, Times};
 use super::stall::effective_stamp;
 use super::wait::{Asked, Question};
 use super::wording::clock;
+use super::{silence, stage, track};
 
 /// What is known of one root at one moment.
 #[derive(Debug, Clone)]
@@ -84,6 +85,8 @@ pub enum Reason {
     ToolRunning(Held),
     /// A person is asked.
     WaitsForPerson(Held),
+    /// A worker whose tools nobody sees runs, and was heard of lately.
+    WorkerRunning(Held),
     /// The API said "wait".
     ApiHold(Held),
 }
@@ -143,6 +146,7 @@ impl Reason {
             Self::Settling => "settling",
             Self::ToolRunning(_) => "tool-running",
             Self::WaitsForPerson(_) => "waits-for-person",
+            Self::WorkerRunning(_) => "worker-running",
             Self::ApiHold(_) => "api-hold",
         }
     }
@@ -196,6 +200,9 @@ fn held(facts: &Facts<'_>, policy: &Policy, stage: &str, now: Millis) -> Option<
     if let Some((held, until)) = tool(facts, policy, now) {
         return Some(Verdict::Quiet { reason: Reason::ToolRunning(held), until: Some(until) });
     }
+    if let Some(verdict) = tracks(facts, policy, stage, now) {
+        return Some(verdict);
+    }
     let api = facts.ledger.api.as_ref().filter(|api| api.holds)?;
     let until = api.until(&policy.quiet);
     let lead = facts.ledger.lead_session(|id| !facts.dead.contains(id)).unwrap_or_default();
@@ -245,6 +252,37 @@ fn interactive(facts: &Facts<'_>, policy: &Policy, stage: &str) -> Option<(Held,
     let lead = facts.ledger.sessions.get(session)?.agents.get("")?;
     let held = || held_by(facts, session, "", lead, Question::Turn.words(), lead.since);
     (lead.state == State::TurnOver).then(|| (held(), lead.told))
+}
+
+/// Without `.kiln/` the tracks are the pipeline: one that runs and was heard of lately explains silence, as a tool does; where
+/// nothing runs any more, one that waits for a person does. Kiln's own rule knows neither.
+fn tracks(facts: &Facts<'_>, policy: &Policy, stage: &str, now: Millis) -> Option<Verdict> {
+    if !facts.ledger.kilnless {
+        return None;
+    }
+    let held = |key: &str, what: &str, since| Held {
+        who: key.to_owned(),
+        session: String::new(),
+        agent: String::new(),
+        what: what.to_owned(),
+        since,
+    };
+    let all = facts.ledger.tracks.all.iter();
+    let running = all
+        .clone()
+        .filter_map(|(key, track)| Some((silence::explains_until(facts, key, track)?, key, track)));
+    if let Some((until, key, track)) =
+        running.filter(|(until, ..)| *until > now).max_by_key(|(until, ..)| *until)
+    {
+        let reason = Reason::WorkerRunning(held(key, &track.said.step, track.last));
+        return Some(Verdict::Quiet { reason, until: Some(until) });
+    }
+    let mut blocked =
+        all.filter(|(_, track)| stage == stage::BLOCKED && track.said.state == track::State::Blocked);
+    let (key, track) = blocked.next()?;
+    let until = track.entered.saturating_add(millis(policy.quiet.person_limit));
+    let reason = Reason::WaitsForPerson(held(key, &track.said.reason, track.entered));
+    (until > now).then_some(Verdict::Quiet { reason, until: Some(until) })
 }
 
 /// Returns the running tool that explains silence for longest, and until when.

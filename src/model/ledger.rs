@@ -10,6 +10,7 @@ use super::event::{Event, What};
 use super::graph::Graph;
 use super::moment::Millis;
 use super::plan::{self, Plans};
+use super::reading::Readings;
 use super::signals::Rules;
 use super::track::Tracks;
 use super::wait::{ApiHold, Asked, OpenTool};
@@ -56,6 +57,15 @@ pub struct Ledger {
     /// Plans that wait for an operator's decision.
     #[serde(default, skip_serializing_if = "Plans::is_empty")]
     pub plans: Plans,
+    /// The root has no `.kiln/`: its stage comes from what is watched, and tracks are its work.
+    #[serde(default)]
+    pub kilnless: bool,
+    /// When the machine last slept or its clock was set, as far as a daemon saw it, unix milliseconds; 0 = never.
+    #[serde(default)]
+    pub woke: Millis,
+    /// How far the files of team sessions were read.
+    #[serde(default)]
+    pub readings: Readings,
 }
 
 /// One client session.
@@ -69,6 +79,9 @@ pub struct Session {
     /// How the client was entered; empty if unknown.
     #[serde(default)]
     pub entry: String,
+    /// The folder that it works in, relative to the root; empty if that is the root, outside, or unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
     /// When it ended, unix milliseconds.
     #[serde(default)]
     pub ended: Option<Millis>,
@@ -150,6 +163,7 @@ impl Ledger {
         match &event.what {
             What::Snapshot { ledger } => self.take_over(ledger),
             What::SessionStart { source, pid, entry } => self.start_session(event, source, *pid, entry),
+            What::WorksIn { folder } => self.session(event).folder.clone_from(folder),
             What::SessionEnd { .. } | What::SessionLost => self.end_session(event),
             What::Nudged { n, .. } => self.nudged(event.at, *n),
             What::Resumed => {
@@ -163,16 +177,28 @@ impl Ledger {
             What::Stage { stage } => stage.clone_into(&mut self.stage),
             What::PersonTold => self.person_told(event),
             What::Track(said) => self.tracks.say(event.at, said),
-            What::Posted(post) => self.tracks.post(event.at, post),
-            What::TrackGone { track } => self.tracks.gone(track),
+            What::Posted(post) => {
+                self.tracks.post(event.at, post);
+                self.readings.post(event.at, post);
+            }
+            What::TrackGone { track } => {
+                self.tracks.gone(track);
+                self.readings.gone(track);
+            }
+            What::Read(reading) => self.readings.read(event.at, reading),
+            What::Explored(exploration) => self.readings.explored(event.at, exploration),
             What::Found(finding) => self.tracks.find(event.at, finding),
+            What::Noted { key, .. } => self.tracks.noted(event.at, key),
+            What::Woke => self.woke = event.at,
+            What::DaemonStart { kilnless, .. } => {
+                self.kilnless = *kilnless;
+                self.tracks.begin(event.at);
+            }
+            What::DaemonStop { .. } => self.tracks.watch(event.at),
             What::Claimed { .. }
             | What::Withdrawn { .. }
             | What::WouldAct { .. }
-            | What::DaemonStart { .. }
-            | What::DaemonStop { .. }
             | What::Fault { .. }
-            | What::Noted { .. }
             | What::Helped { .. }
             | What::Roster { .. }
             | What::Subctl { .. }

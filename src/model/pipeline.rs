@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use super::activity::Activity;
 use super::event::What;
-use super::judge::{Held, Reason, Verdict, judge, person};
+use super::judge::{Held, Verdict, judge};
 use super::ledger::Ledger;
 use super::moment::{Moment, duration};
-use super::overdue::{self, Note};
-use super::plan;
+use super::overdue::Note;
 use super::policy::{Mode, Policy};
 use super::rule::{Times, has_recovered};
 use super::sight::Sight;
 use super::stall::{Memory, effective_stamp};
+
+mod ending;
+mod telling;
 
 /// What a look calls for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,7 +189,7 @@ impl Pipeline {
 
     /// Judges a look.
     pub fn step(&mut self, sight: &Sight, ledger: &Ledger, now: Moment) -> Step {
-        self.settle(now);
+        let woke = self.settle(now);
         if let Some(activity) = &sight.activity {
             self.memory.see(activity, ledger, now);
         }
@@ -196,12 +198,16 @@ impl Pipeline {
             judge(&sight.facts(ledger, self.times(sight, ledger, now), settling), &self.policy, now);
         let mut step = Step { verdict, effects: Vec::new(), nap: self.policy.daemon.tick, end: None };
         note_stage(sight, ledger, &mut step);
+        if woke && ledger.tracks.is_awaited(self.policy.quiet.person_limit, now.wall) {
+            step.effects.push(Effect::Journal(What::Woke));
+        }
         self.act_on_verdict(sight, now, &mut step);
         self.tell_person(sight, ledger, now, &mut step);
         self.tell_lead(sight, ledger, now, &mut step);
+        self.tell_of_tracks(sight, ledger, now, &mut step);
         self.end_episode(sight, ledger, now, &mut step);
-        self.watch_sessions(sight, now, &mut step);
-        self.watch_pipeline(sight, &mut step);
+        self.watch_sessions(sight, ledger, now, &mut step);
+        self.watch_pipeline(sight, ledger, now, &mut step);
         if let Verdict::Quiet { until: Some(until), .. } = &step.verdict {
             step.nap = step.nap.min(duration(until - now.wall));
         }
@@ -230,13 +236,16 @@ impl Pipeline {
 
     /// After a gap in our own looks, a sleep or a step of the wall clock nothing is judged for a tick: whoever else
     /// stood still must get a chance to move first.
-    fn settle(&mut self, now: Moment) {
-        let Some((last, nap)) = self.last else { return };
+    /// Returns whether it was so.
+    fn settle(&mut self, now: Moment) -> bool {
+        let Some((last, nap)) = self.last else { return false };
         let tick = self.policy.daemon.tick;
         let late = now.awake_since(last).saturating_sub(nap) > tick.max(JUMP);
-        if late || now.slept_since(last) > JUMP || now.stepped_since(last) > JUMP {
+        let woke = late || now.slept_since(last) > JUMP || now.stepped_since(last) > JUMP;
+        if woke {
             self.settling = self.settling.max(now.awake + tick);
         }
+        woke
     }
 
     fn act_on_verdict(&mut self, sight: &Sight, now: Moment, step: &mut Step) {
@@ -266,49 +275,6 @@ impl Pipeline {
         self.note_nudge(now);
     }
 
-    /// A person who has been asked for long enough is told once.
-    fn tell_person(&mut self, sight: &Sight, ledger: &Ledger, now: Moment, step: &mut Step) {
-        let Some(stage) = sight.stage.as_deref().filter(|_| sight.is_active() && sight.flag.is_none()) else {
-            return;
-        };
-        let facts = sight.facts(ledger, Times { idle: Duration::ZERO, since_nudge: None }, None);
-        let after = self.policy.quiet.tell_person_after;
-        let (plans, next) = plan::untold(&facts, after, now.wall);
-        step.nap = next.map_or(step.nap, |next| step.nap.min(next));
-        // One that could not be noted as told is not told of at every look.
-        let is_new = |(key, held): &(String, Held)| self.noted.insert((held.session.clone(), key.clone()));
-        step.effects.extend(plans.into_iter().filter(is_new).map(|(key, held)| Effect::TellPlan(key, held)));
-        let Some((held, told)) = person(&facts, &self.policy, stage) else { return };
-        let waited = duration(now.wall - held.since);
-        if told || self.told.as_ref() == Some(&held) {
-            return;
-        }
-        if waited < after {
-            step.nap = step.nap.min(after.saturating_sub(waited) + Duration::from_millis(1));
-            return;
-        }
-        self.told = Some(held.clone());
-        step.effects.push(Effect::TellPerson(held));
-    }
-
-    /// The lead is told once of each answer that is overdue and of each livelock, even while others work.
-    fn tell_lead(&mut self, sight: &Sight, ledger: &Ledger, now: Moment, step: &mut Step) {
-        let facts = sight.facts(ledger, Times { idle: Duration::ZERO, since_nudge: None }, None);
-        if overdue::is_mute(&facts, &step.verdict, &self.policy, now) {
-            return;
-        }
-        let (notes, next) = overdue::notes(&facts, now.wall);
-        if let Some(next) = next {
-            step.nap = step.nap.min(duration(next - now.wall));
-        }
-        for note in notes {
-            if !self.noted.insert((note.diagnosis.session.clone(), format!("{} {}", note.key, note.since))) {
-                continue;
-            }
-            step.effects.push(Effect::Note(note));
-        }
-    }
-
     fn end_episode(&self, sight: &Sight, ledger: &Ledger, now: Moment, step: &mut Step) {
         let Some(activity) = &sight.activity else { return };
         let activity = activity.by(effective_stamp(activity, ledger).min(now.seconds()));
@@ -323,54 +289,6 @@ impl Pipeline {
                 }
             }
             _ => {}
-        }
-    }
-
-    /// The last session that ended takes the daemon with it after a while. Clients that are gone without a word
-    /// leave a flag if a pipeline was in flight.
-    fn watch_sessions(&mut self, sight: &Sight, now: Moment, step: &mut Step) {
-        self.had_sessions |= !sight.living.is_empty() || !sight.dead.is_empty();
-        let none_lives = self.had_sessions && sight.living.is_empty();
-        self.empty = (none_lives && sight.dead.is_empty()).then(|| self.empty.unwrap_or(now.awake));
-        self.lost = (!sight.dead.is_empty()).then(|| self.lost.unwrap_or(now.awake));
-        let daemon = &self.policy.daemon;
-        let mut due = |since: Option<Duration>, after: Duration| {
-            let left = (since? + after).saturating_sub(now.awake);
-            step.nap = if left.is_zero() { step.nap } else { step.nap.min(left) };
-            left.is_zero().then_some(())
-        };
-        if due(self.empty, daemon.linger).is_some() && !self.stays {
-            step.end.get_or_insert(End::NoSession);
-        }
-        if due(self.lost, daemon.lost_after).is_none() {
-            return;
-        }
-        step.effects.push(Effect::EndSessions(sight.dead.iter().cloned().collect()));
-        self.lost = None;
-        if none_lives && sight.is_active() && sight.flag.is_none() && self.policy.daemon.mode == Mode::Act {
-            let nudges = sight.activity.as_ref().map_or(0, |activity| activity.nudge_count);
-            let idle =
-                sight.activity.as_ref().map_or(0, |activity| now.seconds() - activity.last_activity_ts);
-            step.effects.retain(|effect| !matches!(effect, Effect::Nudge { .. } | Effect::Escalate { .. }));
-            step.effects.push(Effect::Escalate {
-                nudges,
-                idle: duration(idle * 1000),
-                cause: "session_lost",
-            });
-            step.end = Some(End::SessionLost);
-        } else if none_lives && !self.stays {
-            step.end.get_or_insert(End::SessionLost);
-        }
-    }
-
-    fn watch_pipeline(&self, sight: &Sight, step: &mut Step) {
-        if sight.is_gone {
-            step.effects.clear();
-            step.end = Some(End::RootGone);
-            return;
-        }
-        if !self.stays && matches!(step.verdict, Verdict::Quiet { reason: Reason::Complete, .. }) {
-            step.end = Some(End::Complete);
         }
     }
 }

@@ -17,6 +17,10 @@ pub struct Policy {
     pub daemon: Daemon,
     /// How the bridge runs.
     pub bridge: Bridge,
+    /// Task folders of workers.
+    pub tasks: Tasks,
+    /// Team message sessions.
+    pub team: Team,
     /// Who gets a spawn acknowledgement: agent names, without a leading `kiln:`. A trailing `*` matches any rest.
     pub roster: Vec<String>,
     /// What the lead is called.
@@ -109,6 +113,23 @@ pub struct Subctl {
     pub parked_after: Duration,
 }
 
+/// Task folders of workers (`worker-signal-protocol`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tasks {
+    /// Where they are, relative to the root; `*` stands for any name or part of one.
+    pub folders: Vec<String>,
+    /// A track that runs and is silent for this long is a stall of its own. Without hooks the tools of its worker cannot
+    /// be seen, and a long run of tests must be no alarm.
+    pub silent_after: Duration,
+}
+
+/// Team message sessions (`knowledge-transfer-protocols`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Team {
+    /// Where they are, relative to the root; `*` stands for any name or part of one.
+    pub sessions: Vec<String>,
+}
+
 /// One way to tell a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
@@ -144,6 +165,8 @@ impl Default for Policy {
                 lost_after: Duration::from_secs(60),
             },
             bridge: Bridge { life: Duration::from_secs(12 * 3600) },
+            tasks: Tasks { folders: words(&[TASKS]), silent_after: Duration::from_secs(30 * 60) },
+            team: Team { sessions: words(&[TEAMS]) },
             roster: words(ROSTER),
             lead: LEAD.to_owned(),
             members: Vec::new(),
@@ -160,6 +183,11 @@ impl Default for Policy {
         }
     }
 }
+
+/// Where task folders are (`worker-signal-protocol`, "File location").
+pub const TASKS: &str = ".task/*/*";
+/// Where team message sessions are.
+pub const TEAMS: &str = ".workflow/.team/*";
 
 /// The names that the Kiln protocol itself uses: persistent minds, boss, judges, step leads, worker pairs.
 const ROSTER: &[&str] = &[
@@ -201,6 +229,7 @@ impl Policy {
             reply_after: self.rule.reply_after,
             subctl: self.subctl.enabled,
             parked_after: self.subctl.parked_after,
+            silent_after: self.tasks.silent_after,
         }
     }
 

@@ -256,6 +256,7 @@ impl Rehearsal {
                     key: note.key.clone(),
                     cause: note.diagnosis.cause.word().to_owned(),
                     root: note.diagnosis.root.clone(),
+                    words: String::new(),
                 };
                 let session = note.diagnosis.session.clone();
                 self.ledger.apply(&Event { session, ..Event::of_root(self.now, what) });

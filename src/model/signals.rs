@@ -23,6 +23,8 @@ pub struct Rules {
     pub subctl: Option<bool>,
     /// The lead is told of a worker that has been parked for this long.
     pub parked_after: Duration,
+    /// A track that runs is silent for too long after this.
+    pub silent_after: Duration,
 }
 
 /// The signals of one protocol.
@@ -106,6 +108,7 @@ impl Default for Rules {
             reply_after: Duration::from_secs(15 * 60),
             subctl: None,
             parked_after: Duration::from_secs(10 * 60),
+            silent_after: Duration::from_secs(30 * 60),
         }
     }
 }

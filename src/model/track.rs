@@ -2,11 +2,13 @@
 //! (`worker-signal-protocol`) or one team message session (`knowledge-transfer-protocols`). What a track says of
 //! itself and what violates its protocol comes from the journal alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::moment::Millis;
+use super::event::is_false;
+use super::moment::{Millis, millis};
 use super::wording::{one_line, plain};
 
 /// The longest text that is kept of a foreign file, in characters.
@@ -15,6 +17,8 @@ pub const MOST_TEXT: usize = 200;
 const MOST: usize = 2048;
 /// Findings that are remembered at most.
 const MOST_FINDINGS: usize = 1024;
+/// The word that begins the key of a note on findings.
+pub const FOUND: &str = "found";
 /// Agents of one team session that are remembered at most.
 const MOST_AGENTS: usize = 64;
 
@@ -141,6 +145,9 @@ pub struct Posting {
     /// The task that it is about.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub task: String,
+    /// When, by its own word, unix milliseconds; 0 = it does not say.
+    #[serde(default, skip_serializing_if = "is_never")]
+    pub sent: Millis,
 }
 
 /// A violation of a protocol.
@@ -159,6 +166,9 @@ pub struct Finding {
     pub who: String,
     /// What is wrong, one plain sentence without bodies or secrets.
     pub fact: String,
+    /// Whoever did it was told at once, by the answer of a hook: the lead is not told again.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub told: bool,
 }
 
 /// One track as it was last heard of.
@@ -175,6 +185,9 @@ pub struct Track {
     /// The last line of its message log that was noted.
     #[serde(default)]
     pub line: u64,
+    /// What was told of it since it was last heard of, by the name of the cause.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub told: BTreeSet<String>,
     /// What each agent of a team session last posted, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<String, Posted>,
@@ -214,10 +227,22 @@ pub struct Tracks {
     /// The findings, oldest first, each once.
     #[serde(default)]
     pub findings: Vec<Found>,
+    /// How many there were so far, the forgotten ones too.
+    #[serde(default)]
+    pub found: u64,
+    /// How many of them have been told, and when that was, unix milliseconds.
+    #[serde(default)]
+    pub told: (u64, Millis),
     /// Of tracks that are not known any more, the latest time at which one was heard of, unix milliseconds. An unknown
     /// track that is terminal and whose files are no younger is no news.
     #[serde(default)]
     pub forgotten: Millis,
+    /// The latest time up to which files are known to have been watched, unix milliseconds; 0 = never.
+    #[serde(default)]
+    pub watched: Millis,
+    /// The same when the present daemon began: the floor of what it finds new, or its own beginning if it is the first.
+    #[serde(default)]
+    pub floor: Millis,
 }
 
 impl Tracks {
@@ -236,8 +261,20 @@ impl Tracks {
         self.all.get(&said.track).is_some_and(|track| track.said == *said)
     }
 
+    /// A daemon began to watch: it takes over from the one before it, and what happened between the two is news.
+    pub(super) fn begin(&mut self, at: Millis) {
+        self.floor = if self.watched == 0 { at } else { self.watched };
+        self.watch(at);
+    }
+
+    /// Files are watched up to now.
+    pub(super) fn watch(&mut self, at: Millis) {
+        self.watched = self.watched.max(at);
+    }
+
     /// Takes what a track says of itself. A new attempt begins anew.
     pub(super) fn say(&mut self, at: Millis, said: &Said) {
+        self.watch(at);
         if !self.all.contains_key(&said.track) {
             self.make_room(said.state.is_terminal());
         }
@@ -250,7 +287,7 @@ impl Tracks {
             track.entered = at;
         }
         track.said = said.clone();
-        track.last = at;
+        track.heard(at);
     }
 
     /// Takes a line of a message log: a sign of life of its track and of the agent that wrote it.
@@ -260,7 +297,7 @@ impl Tracks {
             self.say(at, &said);
         }
         let Some(track) = self.all.get_mut(&post.track) else { return };
-        track.last = at;
+        track.heard(at);
         track.line = track.line.max(post.line);
         let (to, kind, task) = (post.to.clone(), post.kind.clone(), post.task.clone());
         track.agents.insert(post.from.clone(), Posted { at, to, kind, task });
@@ -284,7 +321,36 @@ impl Tracks {
         if self.findings.len() >= MOST_FINDINGS {
             self.findings.remove(0);
         }
+        self.found += 1;
         self.findings.push(Found { at, finding: finding.clone() });
+    }
+
+    /// Takes note of what was told, by its key: `CAUSE TRACK`, or `found N` for the first N findings.
+    pub(super) fn noted(&mut self, at: Millis, key: &str) {
+        let Some((cause, key)) = key.split_once(' ') else { return };
+        if cause == FOUND {
+            self.told = (key.parse().unwrap_or(self.told.0).max(self.told.0), at);
+        } else if let Some(track) = self.all.get_mut(key) {
+            track.told.insert(cause.to_owned());
+        }
+    }
+
+    /// Returns the findings that nobody has been told of, oldest first, as far as they are still known.
+    pub fn untold(&self) -> impl Iterator<Item = &Found> {
+        let count = usize::try_from(self.found.saturating_sub(self.told.0)).unwrap_or(usize::MAX);
+        let known = self.findings.len();
+        self.findings[known - count.min(known)..].iter().filter(|found| !found.finding.told)
+    }
+
+    /// Tells whether a track runs that was heard of within `within` before `now`: it is worth waiting for.
+    pub fn is_awaited(&self, within: Duration, now: Millis) -> bool {
+        let is_fresh = |track: &Track| track.last.saturating_add(millis(within)) > now;
+        self.all.values().any(|track| !track.said.state.is_terminal() && is_fresh(track))
+    }
+
+    /// When a track was last heard of, unix milliseconds; 0 = there is none.
+    pub fn last(&self) -> Millis {
+        self.all.values().map(|track| track.last).max().unwrap_or_default()
     }
 
     /// Of the tracks that run, and of the others, the one that was heard of longest ago is forgotten first.
@@ -300,6 +366,28 @@ impl Tracks {
     }
 }
 
+/// What `activity.json` says where a track was the last that moved.
+pub fn source(key: &str) -> String {
+    format!("Track:{key}")
+}
+
+impl Track {
+    fn heard(&mut self, at: Millis) {
+        self.last = at;
+        self.told.clear();
+    }
+}
+
+impl Finding {
+    /// What was found, in one line.
+    pub fn words(&self) -> String {
+        let place =
+            if self.place.is_empty() { String::new() } else { format!("{}: ", plain(&self.place, 120)) };
+        let who = if self.who.is_empty() { String::new() } else { format!(" ({})", plain(&self.who, 60)) };
+        format!("{place}{}{who} [{}]", plain(&self.fact, MOST_TEXT), plain(&self.rule, 60))
+    }
+}
+
 fn is_same(finding: &Finding, track: &str, rule: &str, place: &str) -> bool {
     finding.track == track && finding.rule == rule && finding.place == place
 }
@@ -307,6 +395,11 @@ fn is_same(finding: &Finding, track: &str, rule: &str, place: &str) -> bool {
 fn oldest<T>(all: &BTreeMap<String, T>, time: impl Fn(&T) -> Option<Millis>) -> Option<String> {
     let times = all.iter().filter_map(|(key, value)| Some((time(value)?, key)));
     times.min().map(|(_, key)| key.clone())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_never(time: &Millis) -> bool {
+    *time == 0
 }
 
 #[cfg(test)]

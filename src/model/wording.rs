@@ -366,6 +366,12 @@ pub fn report(event: &Event, max_nudges: u32) -> Option<(&'static str, String)> 
         What::Noted { cause, root, .. } if cause == "livelock" => {
             Some(("livelock", format!("{} does the same again and again", plain(root, 60))))
         }
+        What::Noted { cause, words, .. } if cause.starts_with("worker-") => {
+            Some(("worker", plain(words, 400)))
+        }
+        What::Noted { cause, words, .. } if matches!(cause.as_str(), "waits-for-person" | "team-halted") => {
+            Some(("waiting", plain(words, 400)))
+        }
         What::Resumed => Some(("recovered", "work was seen again after a nudge".to_owned())),
         What::Recovered { by } => {
             Some(("recovered", format!("DEADLOCK.flag was cleared by {}", plain(by, 60))))

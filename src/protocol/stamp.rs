@@ -38,6 +38,27 @@ pub fn iso(text: &str) -> Option<Millis> {
     zoned.ok().or_else(bare).filter(|millis| (0..END).contains(millis))
 }
 
+/// Reads a stamp that must be UTC ISO 8601 and nothing beside it: `2026-06-25T10:05:00Z`, with or without seconds and
+/// parts of a second, the zone `Z`, `+00`, `+00:00` or `+0000`. Another zone, none, or a word behind it is no such stamp
+/// (`worker-signal-protocol`, "Freshness rules").
+pub fn utc(text: &str) -> Option<Millis> {
+    let bare = ["Z", "+00:00", "+0000", "+00"].iter().find_map(|zone| text.strip_suffix(zone))?;
+    let is_plain = |c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | '.');
+    let (day, time) = bare.split_once('T')?;
+    let (clock, part) = time.split_once('.').unwrap_or((time, "0"));
+    let is_part = (1..=9).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_shaped = day.len() == 10 && matches!(clock.len(), 5 | 8) && is_part;
+    if !is_shaped || !format!("{day}{clock}").chars().all(is_plain) {
+        return None;
+    }
+    let seconds = if clock.len() == 5 { ":00" } else { "" };
+    // A leap second has no place of its own in unix time.
+    let parsed =
+        NaiveDateTime::parse_from_str(&format!("{day}T{clock}{seconds}.{part}"), "%Y-%m-%dT%H:%M:%S%.f");
+    let millis = parsed.ok()?.and_utc().timestamp_millis();
+    (0..END).contains(&millis).then_some(millis)
+}
+
 /// Takes a number at the unit that puts it into this age: seconds up to the year 5138, then milli-, micro- and
 /// nanoseconds.
 fn by_size(number: f64) -> Option<Millis> {

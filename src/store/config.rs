@@ -70,7 +70,7 @@ impl Layers {
             config.take_file(user)?;
         }
         if let Some(root) = root {
-            config.take_file(&root.in_kiln("watchdog.toml"))?;
+            config.take_file(&root.in_home("watchdog.toml"))?;
             config.policy.tables = signals::of_project(root)?;
         }
         config.take_variables(&self.variables)?;
@@ -99,7 +99,7 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 /// Sections whose variables are ours. `WATCHDOG_USEC` and `WATCHDOG_PID` belong to systemd.
-const SECTIONS: [&str; 6] = ["rule", "quiet", "daemon", "bridge", "agents", "subctl"];
+const SECTIONS: [&str; 8] = ["rule", "quiet", "daemon", "bridge", "tasks", "team", "agents", "subctl"];
 
 impl Config {
     /// Tells where a setting came from.
@@ -212,14 +212,15 @@ pub fn commented_defaults() -> String {
     }
     text.push_str(
         "\n# A command, a desktop note or a webhook; the report comes as JSON on stdin or as the body.\n\
-         # [[alert]]\n# on = [\"nudge\", \"escalate\", \"waiting\", \"livelock\", \"recovered\", \"session_lost\"]\n\
+         # [[alert]]\n# on = [\"nudge\", \"escalate\", \"waiting\", \"worker\", \"livelock\", \"recovered\", \"session_lost\"]\n\
          # run = [\"notify-send\", \"watchdog\", \"{summary}\"]   # or: desktop = true, or: webhook = \"https://…\"\n",
     );
     text
 }
 
 /// Occasions on which an alert can be sent.
-pub const OCCASIONS: [&str; 6] = ["nudge", "escalate", "waiting", "livelock", "recovered", "session_lost"];
+pub const OCCASIONS: [&str; 7] =
+    ["nudge", "escalate", "waiting", "worker", "livelock", "recovered", "session_lost"];
 
 fn alert(value: &Value) -> Result<Alert, String> {
     let Value::Table(table) = value else { return Err("[[alert]] is a table".to_owned()) };

@@ -1,8 +1,8 @@
 //! Reading with a limit and without trust, replacing whole files, and the error that both give.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -39,6 +39,8 @@ pub enum Access {
     Private,
     /// Everybody, as the protocol's other readers expect: 0644.
     Shared,
+    /// As the file that is replaced.
+    Like(u32),
 }
 
 impl Access {
@@ -46,6 +48,7 @@ impl Access {
         match self {
             Self::Private => 0o600,
             Self::Shared => 0o644,
+            Self::Like(mode) => mode & 0o7777,
         }
     }
 }
@@ -116,7 +119,7 @@ pub fn replace(
 fn replace_through(temp: &Path, path: &Path, bytes: &[u8], access: Access, durable: bool) -> io::Result<()> {
     // Held until the file has its name: the lock goes with it.
     let mut file = open_alone(temp, access)?;
-    let result = write_new(&mut file, bytes, durable).and_then(|()| fs::rename(temp, path));
+    let result = write_new(&mut file, bytes, access, durable).and_then(|()| fs::rename(temp, path));
     if result.is_err() {
         fs::remove_file(temp).ok();
     } else if durable && let Some(folder) = path.parent() {
@@ -125,7 +128,11 @@ fn replace_through(temp: &Path, path: &Path, bytes: &[u8], access: Access, durab
     result
 }
 
-fn write_new(file: &mut File, bytes: &[u8], durable: bool) -> io::Result<()> {
+fn write_new(file: &mut File, bytes: &[u8], access: Access, durable: bool) -> io::Result<()> {
+    if let Access::Like(mode) = access {
+        // Whatever our mask, or a file that a killed writer left, would make of it.
+        file.set_permissions(Permissions::from_mode(mode & 0o7777))?;
+    }
     file.set_len(0)?;
     file.write_all(bytes)?;
     if durable {

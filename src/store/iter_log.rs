@@ -10,11 +10,14 @@ use rustix::fs::OFlags;
 use super::file::{FileError, euid};
 use super::root::Root;
 
-/// Appends a line, in one write.
+/// Appends a line, in one write. Without `.kiln/` there is no such log, and nothing is done.
 ///
 /// # Errors
 /// It is a symlink, not ours, or cannot be written.
 pub fn append(root: &Root, line: &str) -> Result<(), FileError> {
+    if !root.is_kiln() {
+        return Ok(());
+    }
     let path = root.in_kiln("docs/iter-log.md");
     let error = || FileError::of("append to", &path);
     if let Some(folder) = path.parent() {

@@ -18,9 +18,15 @@ pub mod recovery;
 pub mod root;
 pub mod sessions;
 pub mod settings;
+pub mod settled;
+pub mod shape;
 pub mod signals;
 pub mod state_file;
+pub mod tail;
+pub mod task_folder;
 pub mod team_file;
+pub mod team_log;
+pub mod team_session;
 pub mod transient;
 
 #[cfg(test)]

@@ -41,7 +41,8 @@ pub fn recover(root: &Root, held: &Held<'_>, by: &str, note: Note, at: Millis) -
             .or(flag.source.as_deref())
             .unwrap_or("no_recovery");
         let text = recovery_note((flag.timestamp > 0).then_some(flag.timestamp), flag.nudge_count, cause, at);
-        if !is_noted(root, flag.timestamp)
+        if root.is_kiln()
+            && !is_noted(root, flag.timestamp)
             && let Err(error) = state_file::append(root, &text)
         {
             events.push(Event::of_root(at, What::Fault { fault: chain(&error) }));

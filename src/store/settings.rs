@@ -118,6 +118,24 @@ pub const KEYS: &[Key] = &[
         show: |policy| show_span(policy.bridge.life),
     },
     Key {
+        name: "tasks.folders",
+        doc: "where task folders of workers are, below the project; * stands for any name or part of one",
+        set: |policy, value| put(&mut policy.tasks.folders, places(value)),
+        show: |policy| show_words(&policy.tasks.folders),
+    },
+    Key {
+        name: "tasks.silent_after",
+        doc: "a worker or team session that runs and is silent for this long is a stall of its own",
+        set: |policy, value| put(&mut policy.tasks.silent_after, span(value)),
+        show: |policy| show_span(policy.tasks.silent_after),
+    },
+    Key {
+        name: "team.sessions",
+        doc: "where team message sessions are, below the project; * stands for any name or part of one",
+        set: |policy, value| put(&mut policy.team.sessions, places(value)),
+        show: |policy| show_words(&policy.team.sessions),
+    },
+    Key {
         name: "agents.roster",
         doc: "agents whose spawn is acknowledged; \"coder*\" matches any rest",
         set: |policy, value| put(&mut policy.roster, words(value)),
@@ -290,6 +308,19 @@ fn words(value: &Value) -> Result<Vec<String>, String> {
         }
         _ => Err(wanted()),
     }
+}
+
+/// Reads a list of places below the project.
+fn places(value: &Value) -> Result<Vec<String>, String> {
+    let places = words(value)?;
+    let is_place = |place: &String| {
+        !place.is_empty()
+            && place.split('/').all(|part| !matches!(part, "" | "." | "..") && !part.contains("**"))
+    };
+    if let Some(place) = places.iter().find(|place| !is_place(place)) {
+        return Err(format!("{place:?} is no place below the project; one such as \".task/*/*\" is wanted"));
+    }
+    Ok(places)
 }
 
 fn show_span(span: Duration) -> String {

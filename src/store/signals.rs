@@ -1,4 +1,4 @@
-//! The tables of signals in force: a project's own (`.kiln/watchdog.d/*.toml`) before the built-in ones.
+//! The tables of signals in force: a project's own (`watchdog.d/*.toml` in its home) before the built-in ones.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::model::policy::Policy;
 use crate::model::signals::{Rules, Table};
 use crate::protocol::tables;
 
-/// The folder of a project's own tables, below `.kiln/`.
+/// The folder of a project's own tables, in its home.
 pub const FOLDER: &str = "watchdog.d";
 
 /// Reads a project's own tables, in the order of their names.
@@ -18,7 +18,7 @@ pub const FOLDER: &str = "watchdog.d";
 /// # Errors
 /// The first one with a mistake, with its line.
 pub fn of_project(root: &Root) -> Result<Vec<Table>, ConfigError> {
-    let Ok(entries) = fs::read_dir(root.in_kiln(FOLDER)) else { return Ok(Vec::new()) };
+    let Ok(entries) = fs::read_dir(root.in_home(FOLDER)) else { return Ok(Vec::new()) };
     let mut paths: Vec<_> = entries
         .flatten()
         .map(|entry| entry.path())

@@ -18,7 +18,11 @@ const MOST: u64 = 1024 * 1024;
 /// The longest name of a stage, in characters.
 const LONGEST: usize = 80;
 
-/// Reads the pipeline's stage. None = there is no pipeline: no file, or none that names a stage.
+/// The stage of a project without `.kiln/` as long as nobody has looked at what is watched in it.
+pub const WITHOUT_KILN: &str = "working";
+
+/// Reads the pipeline's stage. None = there is no pipeline: no file, or none that names a stage. Without `.kiln/` there is
+/// no such file: whoever has folded the journal knows the stage (`model::stage`), and all others take it for at work.
 ///
 /// A symlink is followed: nothing but a word is taken from the file, and a pipeline that keeps its state elsewhere
 /// must not go unwatched.
@@ -26,6 +30,9 @@ const LONGEST: usize = 80;
 /// # Errors
 /// The file is there but cannot be read.
 pub fn stage(root: &Root) -> Result<Option<String>, FileError> {
+    if !root.is_kiln() {
+        return Ok(Some(WITHOUT_KILN.to_owned()));
+    }
     let path = root.state();
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let mut file = match OpenOptions::new().read(true).custom_flags(flags).open(&path) {

@@ -90,7 +90,7 @@ pub enum LaunchError {
     #[error("the daemon did not start: {0}")]
     Refused(String),
     /// The daemon said nothing.
-    #[error("the daemon gave no answer for {} s; its log is .kiln/tmp/watchdog/watchdog.log", PATIENCE.as_secs())]
+    #[error("the daemon gave no answer for {} s; its log is tmp/watchdog/watchdog.log in .kiln or .watchdog", PATIENCE.as_secs())]
     Silent,
 }
 
@@ -129,6 +129,7 @@ pub fn ensure(root: &Root, now: Moment, flags: &[String]) -> Result<Started, Lau
     if is_fine(&look(root, now)) {
         return Ok(Started::Already);
     }
+    root.make_home()?;
     ensure_under(hold_starts(root)?, root, now, flags)
 }
 
@@ -141,6 +142,7 @@ pub fn ensure_unless_begun(root: &Root, now: Moment) -> Result<Option<Started>, 
     if is_fine(&look(root, now)) {
         return Ok(Some(Started::Already));
     }
+    root.make_home()?;
     root.prepare()?;
     let Some(start) = lock::acquire(&root.in_own("start.lock"), Duration::ZERO)? else { return Ok(None) };
     ensure_under(start, root, now, &[]).map(Some)
@@ -158,7 +160,7 @@ fn ensure_under(_start: File, root: &Root, now: Moment, flags: &[String]) -> Res
     }
     // Where nothing can be written a new one could not even begin: the old one is better than none.
     if found != Daemon::None
-        && let Some(obstacle) = obstacle(&root.kiln())
+        && let Some(obstacle) = obstacle(&root.home())
     {
         return Err(LaunchError::Refused(obstacle));
     }

@@ -22,8 +22,8 @@ const TOLERANCE: Millis = 60_000;
 pub(super) fn findings(root: Option<&Root>, layers: &Layers, policy: &Policy, now: Moment) -> Vec<Finding> {
     let mut findings = vec![settings(root, layers)];
     let Some(root) = root else {
-        let finding = "there is no .kiln folder here or above: nothing is watched";
-        let remedy = "run this in the project, or name it with --root";
+        let finding = "there is nothing to watch here or above: no .kiln, no .watchdog, no task folder, no team session";
+        let remedy = "run this in the project, name it with --root, or run \"watchdog init\"";
         findings.push(Finding::fair("folder", finding, remedy));
         return findings;
     };
@@ -53,15 +53,23 @@ fn settings(root: Option<&Root>, layers: &Layers) -> Finding {
 /// The state folder: there, ours, and writable in fact.
 fn folder(root: &Root) -> Finding {
     let own = root.own();
+    if !root.is_kiln() && !own.is_dir() {
+        let finding = format!("{} is not there yet", shown(&root.home()));
+        return Finding::good(
+            "folder",
+            format!("{finding}; \"watchdog init\", a start or the first hook makes it"),
+        );
+    }
     let probe = || -> std::io::Result<()> { tempfile::tempfile_in(&own)?.write_all(b"probe") };
     let fault = match root.prepare() {
         Err(error) => chain(&error),
         Ok(()) => match probe() {
-            Ok(()) => return Finding::good("folder", format!("{} can be written", shown(&root.kiln()))),
+            Ok(()) => return Finding::good("folder", format!("{} can be written", shown(&root.home()))),
             Err(error) => format!("cannot write in {}: {error}", shown(&own)),
         },
     };
-    let remedy = "make .kiln and the folders in it yours and writable, with room on the disk";
+    let home = root.home_name();
+    let remedy = format!("make {home} and the folders in it yours and writable, with room on the disk");
     Finding::wrong("folder", fault, remedy)
 }
 
@@ -69,7 +77,7 @@ fn folder(root: &Root) -> Finding {
 fn activity(root: &Root, policy: &Policy, now: Moment) -> Vec<Finding> {
     const NAME: &str = "heartbeat";
     let stage = state_file::stage(root).ok().flatten();
-    let is_active = stage.is_some_and(|stage| stage != "complete");
+    let is_active = root.is_kiln() && stage.is_some_and(|stage| stage != "complete");
     let Some(loaded) = activity_file::load(root) else {
         let none = "no activity.json: no hook has run here since the last session ended";
         return vec![if is_active {
@@ -81,8 +89,11 @@ fn activity(root: &Root, policy: &Policy, now: Moment) -> Vec<Finding> {
     let mut findings = Vec::new();
     if !loaded.faults.is_empty() {
         let finding = format!("{}: {}", shown(&root.activity()), plain(&loaded.faults.join("; "), 300));
-        let remedy = "the next hook mends it and keeps a copy as .kiln/tmp/watchdog/activity.broken; if it stays \
-                      broken, no hook runs: see \"hooks\" and \"program\"";
+        let remedy = format!(
+            "the next hook mends it and keeps a copy as {}/tmp/watchdog/activity.broken; if it stays broken, no \
+             hook runs: see \"hooks\" and \"program\"",
+            root.home_name()
+        );
         findings.push(Finding::wrong("activity", finding, remedy));
     }
     let activity = loaded.activity;
@@ -128,7 +139,7 @@ fn daemon(root: &Root, now: Moment) -> Finding {
             let who = format!("pid {} watches, by {}", beacon.pid, plain(&beacon.watching, 120));
             if !beacon.faults.is_empty() {
                 let finding = format!("{who}; {}", plain(&beacon.faults.join("; "), 300));
-                Finding::fair(name, finding, "see .kiln/tmp/watchdog/watchdog.log")
+                Finding::fair(name, finding, format!("see {}/tmp/watchdog/watchdog.log", root.home_name()))
             } else if is_older(&beacon.version, own) {
                 let finding = format!("{who}; it is version {}, this is {own}", plain(&beacon.version, 30));
                 Finding::fair(name, finding, "run \"watchdog start\", which replaces it")
@@ -148,6 +159,14 @@ fn no_daemon(root: &Root) -> Finding {
             Finding::wrong(name, chain(&error), "make STATE.md readable; without it nothing is watched")
         }
         Ok(None) => Finding::good(name, "none runs; there is no pipeline to watch"),
+        Ok(Some(_))
+            if !root.is_kiln()
+                && !flag_file::is_there(root)
+                && !sessions::all(root).iter().any(clients::may_live) =>
+        {
+            let finding = "none runs: no session is open, and workers without hooks are not watched";
+            Finding::fair(name, finding, "run \"watchdog start\"; a session that starts here does the same")
+        }
         Ok(Some(stage)) if stage == "complete" => Finding::good(name, "none runs; the pipeline is complete"),
         Ok(Some(_)) if flag_file::is_there(root) => Finding::fair(
             name,
@@ -163,7 +182,10 @@ fn no_daemon(root: &Root) -> Finding {
         Ok(Some(stage)) => Finding::wrong(
             name,
             format!("none runs, and a session is open in stage {}", plain(&stage, 40)),
-            "run \"watchdog start\"; .kiln/tmp/watchdog/watchdog.log says why it ended",
+            format!(
+                "run \"watchdog start\"; {}/tmp/watchdog/watchdog.log says why it ended",
+                root.home_name()
+            ),
         ),
     }
 }

@@ -186,11 +186,11 @@ fn a_folder_that_is_not_ours_is_named() {
     ");
     let layers = Layers::default();
     let nowhere = project::findings(None, &layers, &Policy::default(), moment(NOON));
-    insta::assert_snapshot!(tree.shown(&nowhere), @"
+    insta::assert_snapshot!(tree.shown(&nowhere), @r#"
     + values: every setting has its built-in value
-    ? folder: there is no .kiln folder here or above: nothing is watched
-        run this in the project, or name it with --root
-    ");
+    ? folder: there is nothing to watch here or above: no .kiln, no .watchdog, no task folder, no team session
+        run this in the project, name it with --root, or run "watchdog init"
+    "#);
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl Plans {
             let is_new = !view.ledger.tracks.is_found("", RULE, &place);
             let who = queue.records.get(id).map(|(_, record)| record.worker.clone()).unwrap_or_default();
             let (rule, fact) = (RULE.to_owned(), facts.join("; "));
-            let finding = Finding { track: String::new(), rule, place, who, fact };
+            let finding = Finding { rule, place, who, fact, ..Finding::default() };
             is_new.then(|| Event::of_root(view.now.wall, What::Found(Box::new(finding))))
         });
         let mut found: Vec<Event> = found.collect();

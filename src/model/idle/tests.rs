@@ -209,7 +209,7 @@ fn the_lead_is_told_once_of_a_worker_that_is_left_idle() {
     let told = ["parked impl-1: parked-worker impl-1 is idle and has neither a task nor a shutdown_request."];
     assert_eq!(world.notes(10 * MINUTES), told);
     let (key, cause) = ("parked impl-1".to_owned(), "parked-worker".to_owned());
-    world.add("", What::Noted { key, cause, root: "team-lead".to_owned() });
+    world.add("", What::Noted { key, cause, root: "team-lead".to_owned(), words: String::new() });
     assert_eq!(world.notes(60 * MINUTES), Vec::<String>::new());
     // The next time is another case.
     world.tool("impl-1", "Edit");

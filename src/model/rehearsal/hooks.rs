@@ -6,6 +6,7 @@ use crate::model::cause::{Cause, Confidence, Diagnosis};
 use crate::model::event::{Event, What};
 use crate::model::judge::LEAD;
 use crate::model::nudge::Nudge;
+use crate::model::track;
 use crate::model::wait::is_background;
 use crate::model::wording::{self, ApiAdvice, clock, plain};
 
@@ -16,6 +17,10 @@ impl Rehearsal {
             What::Snapshot { .. } => return self.resume_from(event),
             What::Recovered { by } if matches!(by.as_str(), "SessionStart" | "daemon") => return,
             What::Recovered { .. } => self.clear_flag(),
+            What::DaemonStart { kilnless, .. } => {
+                self.ledger.kilnless = *kilnless;
+                return;
+            }
             // What was done about the recorded run is no part of it.
             What::Nudged { .. }
             | What::Claimed { .. }
@@ -27,13 +32,15 @@ impl Rehearsal {
             | What::PersonTold
             | What::Noted { .. }
             | What::Helped { .. }
-            | What::DaemonStart { .. }
             | What::DaemonStop { .. }
             | What::Fault { .. } => return,
             _ => {}
         }
         if self.is_active() {
             self.hook(event);
+        }
+        if self.ledger.kilnless && event.moved_track().is_some() {
+            self.work(event);
         }
         self.ledger.apply(event);
         if let What::SessionEnd { reason } = &event.what {
@@ -178,6 +185,8 @@ fn source(what: &What) -> String {
         What::AgentStart => "SubagentStart".to_owned(),
         What::AgentStop => "SubagentStop".to_owned(),
         What::Idle { .. } => "TeammateIdle".to_owned(),
+        What::Track(said) => track::source(&said.track),
+        What::Posted(post) => track::source(&post.track),
         _ => LEAD.to_owned(),
     }
 }

@@ -79,7 +79,7 @@ fn a_violation_counts_once_and_goes_with_its_track() {
     assert_eq!(ledger.tracks.findings.len(), 2);
     assert!(ledger.tracks.is_found("team:TLS-x", "ref-without-file", "x.md"));
     ledger.apply(&Event::of_root(9000, What::TrackGone { track: "team:TLS-x".to_owned() }));
-    assert_eq!(ledger.tracks, Tracks::default());
+    assert!(ledger.tracks.all.is_empty() && ledger.tracks.findings.is_empty());
 }
 
 #[test]
@@ -131,4 +131,17 @@ fn the_journal_says_it_in_plain_words() {
         let event: Event = serde_json::from_str(line).unwrap();
         assert_eq!(serde_json::to_string(&event).unwrap(), *line);
     }
+}
+
+#[test]
+fn a_daemon_takes_over_where_the_one_before_it_stopped_to_watch() {
+    let start = || What::DaemonStart { pid: 7, version: "1".to_owned(), kilnless: false };
+    let stop = || What::DaemonStop { reason: "a signal".to_owned() };
+    let floor = |events: Vec<What>| folded(events).tracks.floor;
+    assert_eq!(floor(vec![What::TurnEnd, What::TurnEnd]), 0);
+    assert_eq!(floor(vec![What::TurnEnd, start()]), 2000, "the first begins with itself");
+    assert_eq!(floor(vec![start(), stop(), What::TurnEnd, start()]), 2000);
+    let said = || track(said("task:x", State::Running, ""));
+    assert_eq!(floor(vec![start(), said(), What::TurnEnd, start()]), 2000, "one that was killed");
+    assert_eq!(floor(vec![start(), said(), What::TurnEnd]), 1000);
 }

@@ -69,6 +69,8 @@ fn other_value(name: &str) -> (&'static str, &'static str) {
         "daemon.mode" => ("\"observe\"", "observe"),
         "rule.exempt_phases"
         | "rule.interactive_phases"
+        | "tasks.folders"
+        | "team.sessions"
         | "agents.roster"
         | "agents.members"
         | "agents.polling_tools"
@@ -152,7 +154,7 @@ fn an_unknown_name_is_refused_with_its_place_and_the_nearest() {
     KILN/watchdog.toml:4: rule.idle_afer is no setting; did you mean rule.idle_after? "watchdog config" lists all
     KILN/of-the-user.toml:2: rules.idle_after is no setting; did you mean rule.idle_after? "watchdog config" lists all
     KILN/watchdog.toml:1: idle_after is no setting; did you mean rule.idle_after? "watchdog config" lists all
-    KILN/watchdog.toml:1: [quite] is no section; there are [rule], [quiet], [daemon], [bridge], [agents], [subctl] and [[alert]]
+    KILN/watchdog.toml:1: [quite] is no section; there are [rule], [quiet], [daemon], [bridge], [tasks], [team], [agents], [subctl] and [[alert]]
     KILN/watchdog.toml:1: quiet.tool_limit: a duration is wanted, above zero and at most a year, such as "5m" or "300s"
     KILN/watchdog.toml:1: rule is no list; write [rule] with one pair of brackets
     WATCHDOG_RULE_MAX_NUDGE: rule.max_nudge is no setting; did you mean rule.max_nudges? "watchdog config" lists all
@@ -277,7 +279,7 @@ fn an_alert_that_cannot_be_used_is_refused_with_its_place() {
         World::new().project("alert = [7]\n").error(),
     ];
     insta::assert_snapshot!(errors.join("\n"), @r#"
-    KILN/watchdog.toml:2: alert.on: "stall" is no occasion; there are nudge, escalate, waiting, livelock, recovered, session_lost
+    KILN/watchdog.toml:2: alert.on: "stall" is no occasion; there are nudge, escalate, waiting, worker, livelock, recovered, session_lost
     KILN/watchdog.toml:1: alert.command is unknown; there are on, run, desktop and webhook
     KILN/watchdog.toml:1: an alert needs one of run = ["command", …], webhook = "https://…", desktop = true
     KILN/watchdog.toml:1: an alert needs one of run = ["command", …], webhook = "https://…", desktop = true

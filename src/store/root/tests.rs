@@ -108,7 +108,7 @@ fn an_error_names_the_folder_and_the_way_out() {
     let plain = world.at("plain");
     insta::assert_snapshot!(
         chain(&Root::at(&plain).unwrap_err()).replace(&plain.display().to_string(), "FOLDER"),
-        @"cannot watch FOLDER: there is no .kiln folder here or above; run this in the project, or name it with --root"
+        @r#"cannot watch FOLDER: there is no .kiln folder here or above, no .watchdog of "watchdog init", no task folder of a worker (.task/*/* with TASK.md or a signal file) and no team session (.workflow/.team/* with .msg); run this in the project, name it with --root, or run "watchdog init""#
     );
     let gone = chain(&Root::at(&world.at("gone")).unwrap_err());
     assert!(gone.starts_with(&format!("cannot find {}: No such file", world.at("gone").display())), "{gone}");

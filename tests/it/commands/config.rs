@@ -39,6 +39,13 @@ fn it_prints_every_value_as_it_would_be_written() {
     [bridge]
     life = "12h"   # built in
 
+    [tasks]
+    folders = [".task/*/*"]   # built in
+    silent_after = "30m"   # built in
+
+    [team]
+    sessions = [".workflow/.team/*"]   # built in
+
     [agents]
     roster = ["rakim", "sentinel", "thoth", "numerobis", "krs-one", "team-lead", "alpha", "da-vinci", "mi6", "aristotle", "argus", "omega", "ken", "ryu", "denzel", "judge-dredd", "coder*", "reviewer*", "builder*", "critical-thinker*", "the-curator*", "dial-a-coder*", "codex*", "sphinx*", "bossman"]   # built in
     lead = "team-lead"   # built in
@@ -188,6 +195,8 @@ fn help() {
       resume     End the quiet that "pause" asked for
       nudge      Stage a message of your own for the lead; an idle session is woken
                  with it
+      init       Have a project without .kiln watched, and say what was recognised
+                 in it
       install    Register the hooks in the client's settings file
       uninstall  Take the hooks out of the client's settings file, which is then as
                  it was before
@@ -201,9 +210,9 @@ fn help() {
                  files)
 
     Options:
-          --root <FOLDER>    The project folder, which holds .kiln (default:
-                             $KILN_ROOT, or the nearest above here; can be repeated
-                             for "run")
+          --root <FOLDER>    The project folder, which holds .kiln or .watchdog
+                             (default: $KILN_ROOT, or the nearest above here; can be
+                             repeated for "run")
           --set <KEY=VALUE>  Set a value for this command alone, such as
                              rule.idle_after=5m (can be repeated)
       -h, --help             Print help

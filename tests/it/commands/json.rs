@@ -123,6 +123,14 @@ fn its_shape_is_versioned_and_holds_all_that_the_text_says() {
     plans: empty list
     tasks: empty list
     idle: empty list
+    recognised:
+      home: text
+      words: text
+      by: list of
+        what: text
+        why: text
+    tracks: empty list
+    findings: empty list
     pending:
       n: number
       since: time

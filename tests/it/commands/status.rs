@@ -18,9 +18,10 @@ fn healthy() {
     watched(&world, "active");
     let (code, text) = status(&world);
     assert_eq!(code, 0);
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     verdict   healthy
     watching  yes, by inotify since hh:mm:ss (pid PID)
+    project   .kiln (stage build)
     pipeline  stage build; last work 3 min ago (PostToolUse:Read)
     next      nudge 1 of 3 if nothing happens until hh:mm:ss
     pending   nothing
@@ -29,7 +30,7 @@ fn healthy() {
      team-lead  working    1 h 00 min
      rakim      working    16 min      Bash for 3 min
      sentinel   turn over  15 min
-    "#);
+    ");
 }
 
 #[test]
@@ -46,6 +47,7 @@ fn nudged() {
     insta::assert_snapshot!(text, @"
     verdict   STALLED: no work for 12 min
     watching  yes, by inotify since hh:mm:ss (pid PID)
+    project   .kiln (stage build)
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      nudge 2 of 3 at hh:mm:ss unless work is seen
     pending   nudge 1, staged 2 min ago, not taken yet
@@ -69,6 +71,7 @@ fn stalled_in_front_of_an_observer() {
     insta::assert_snapshot!(text, @"
     verdict   STALLED: no work for 12 min
     watching  yes, by inotify since hh:mm:ss (pid PID), observing only
+    project   .kiln (stage build)
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      nudge 1 of 3 now
     pending   nothing
@@ -97,6 +100,7 @@ fn flagged() {
     insta::assert_snapshot!(text, @r#"
     verdict   FLAGGED: nudging did not help; a person has to look
     watching  yes, by inotify since hh:mm:ss (pid PID)
+    project   .kiln (stage build)
     pipeline  stage build; last work 40 min ago (PostToolUse:Read)
     next      DEADLOCK.flag lies there; a person has to look
     pending   nothing
@@ -122,6 +126,7 @@ fn without_a_daemon() {
     insta::assert_snapshot!(text, @r#"
     verdict   NOT WATCHED: run "watchdog start"
     watching  no daemon
+    project   .kiln (stage build)
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      nudge 1 of 3 (by a daemon, once one runs) now
     pending   nothing
@@ -141,13 +146,14 @@ fn without_a_pipeline() {
     fs::remove_file(world.root.state()).unwrap();
     let (code, text) = status(&world);
     assert_eq!(code, 4);
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     verdict   nothing to watch: there is no pipeline
     watching  no daemon
+    project   .kiln (no stage)
     pipeline  none
     next      there is no pipeline: .kiln/STATE.md names no stage
     pending   nothing
-    "#);
+    ");
 }
 
 #[test]
@@ -156,9 +162,10 @@ fn complete() {
     team(&world, 730);
     let (code, text) = status(&world);
     assert_eq!(code, 4);
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     verdict   nothing to watch: the pipeline is complete
     watching  no daemon
+    project   .kiln (stage complete)
     pipeline  stage complete; last work 12 min ago (PostToolUse:Read)
     next      the pipeline is complete
     pending   nothing
@@ -167,7 +174,7 @@ fn complete() {
      team-lead  working    1 h 00 min
      sentinel   turn over  15 min
      rakim      working    16 min
-    "#);
+    ");
 }
 
 #[test]
@@ -176,13 +183,14 @@ fn a_fresh_start() {
     assert_eq!(world.run(&["start"]).code, 0);
     let (code, text) = status(&world);
     assert_eq!(code, 0);
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     verdict   healthy
     watching  yes, by inotify since hh:mm:ss (pid PID)
+    project   .kiln (stage research)
     pipeline  stage research; no work has been seen yet
     next      no work has been seen yet
     pending   nothing
-    "#);
+    ");
 }
 
 #[test]
@@ -194,9 +202,10 @@ fn a_person_is_asked() {
     watched(&world, "waits-for-person");
     let (code, text) = status(&world);
     assert_eq!(code, 0);
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     verdict   healthy
     watching  yes, by inotify since hh:mm:ss (pid PID)
+    project   .kiln (stage build)
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      rakim waits for a person since hh:mm:ss (permission: Bash); a nudge
               would not help
@@ -207,7 +216,7 @@ fn a_person_is_asked() {
      rakim      working    16 min      asks a person for permission: Bash since
                                        hh:mm:ss
      sentinel   turn over  15 min
-    "#);
+    ");
 }
 
 #[test]
@@ -218,9 +227,10 @@ fn a_tool_runs() {
     watched(&world, "tool-running");
     let (code, text) = status(&world);
     assert_eq!(code, 0);
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     verdict   healthy
     watching  yes, by inotify since hh:mm:ss (pid PID)
+    project   .kiln (stage build)
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      rakim runs Bash since hh:mm:ss; that explains silence until hh:mm:ss
     pending   nothing
@@ -229,7 +239,7 @@ fn a_tool_runs() {
      team-lead  working    1 h 00 min
      rakim      working    16 min      Bash for 12 min
      sentinel   turn over  15 min
-    "#);
+    ");
 }
 
 #[test]
@@ -240,9 +250,10 @@ fn the_api_holds() {
     watched(&world, "api-hold");
     let (code, text) = status(&world);
     assert_eq!(code, 0);
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     verdict   healthy
     watching  yes, by inotify since hh:mm:ss (pid PID)
+    project   .kiln (stage build)
     pipeline  stage build; last work 7 min ago (PostToolUse:Read)
     next      the API answered rate_limit 7 min ago and holds until hh:mm:ss
     pending   nothing
@@ -251,7 +262,7 @@ fn the_api_holds() {
      team-lead  turn over  7 min
      sentinel   turn over  15 min
      rakim      working    16 min
-    "#);
+    ");
 }
 
 #[test]
@@ -261,9 +272,10 @@ fn a_daemon_that_just_began_on_a_stall() {
     assert_eq!(world.run(&["start"]).code, 0);
     let (code, text) = status(&world);
     assert_eq!(code, 0);
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     verdict   healthy
     watching  yes, by inotify since hh:mm:ss (pid PID)
+    project   .kiln (stage build)
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      the watcher has just begun, could not write, or the clock jumped or
               slept: a moment of grace
@@ -273,7 +285,7 @@ fn a_daemon_that_just_began_on_a_stall() {
      team-lead  working    1 h 00 min
      sentinel   turn over  15 min
      rakim      working    16 min
-    "#);
+    ");
 }
 
 #[test]
@@ -289,15 +301,16 @@ fn faults_are_shown_with_the_file_they_are_in() {
     watched(&world, "active");
     let (code, text) = status(&world);
     assert_eq!(code, 0);
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     verdict   healthy
     watching  yes, by inotify since hh:mm:ss (pid PID)
+    project   .kiln (stage build)
     pipeline  stage build; last work 1 min ago
     next      nudge 1 of 3 if nothing happens until hh:mm:ss
     pending   pending-nudge.json cannot be delivered: it holds no text
     fault     activity.json: not JSON: EOF while parsing an object at line 1 column
               25
-    "#);
+    ");
 }
 
 #[test]

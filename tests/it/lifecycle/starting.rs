@@ -172,8 +172,9 @@ fn where_there_is_no_project_the_error_names_the_way_out() {
         command.current_dir(&folder);
         let ran = finish(command, b"");
         let words = format!(
-            "watchdog: cannot watch {}: there is no .kiln folder here or above; run this in the project, or name it \
-             with --root\n",
+            "watchdog: cannot watch {}: there is no .kiln folder here or above, no .watchdog of \"watchdog init\", no task \
+             folder of a worker (.task/*/* with TASK.md or a signal file) and no team session (.workflow/.team/* with \
+             .msg); run this in the project, name it with --root, or run \"watchdog init\"\n",
             folder.display()
         );
         assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (1, "", words.as_str()), "{word}");

@@ -68,7 +68,7 @@ fn of_ours() -> impl Strategy<Value = What> {
         any::<i64>().prop_map(|until| What::Paused { until }),
         Just(What::Unpaused),
         Just(What::PersonTold),
-        Just(What::DaemonStart { pid: 9, version: "0.1.0".to_owned() }),
+        Just(What::DaemonStart { pid: 9, version: "0.1.0".to_owned(), kilnless: true }),
         Just(What::DaemonStop { reason: "escalated".to_owned() }),
         word(&["build", "validate", ""]).prop_map(|stage| What::Stage { stage }),
         Just(What::Fault { fault: "activity.json: empty".to_owned() }),

@@ -1,0 +1,4 @@
+//! `tests/fuzz 60 worker_contract` runs this; what must hold stands in `../lib.rs`.
+
+#![no_main]
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| watchdog_fuzz::worker_contract(bytes));
