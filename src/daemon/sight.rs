@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::model::event::Event;
 use crate::model::ledger::Ledger;
+use crate::model::moment::Millis;
 use crate::model::sight::Sight;
 use crate::model::{stage, wording};
 use crate::store::activity_file::Loaded;
@@ -14,6 +15,7 @@ use crate::store::root::Root;
 use crate::store::sessions::{self, Session};
 use crate::store::{activity_file, flag_file, state_file};
 use crate::system::clients::{Life, life};
+use crate::system::clock;
 
 /// What was read at the last look, to be read again only if the file has changed: an open is a file event, and a
 /// look that is answered by an event would be followed by another.
@@ -25,7 +27,18 @@ pub struct Memo {
 }
 
 #[derive(Debug)]
-struct Cached<T>(Option<(Stamp, T)>);
+struct Cached<T>(Option<Known<T>>);
+
+#[derive(Debug)]
+struct Known<T> {
+    stamp: Stamp,
+    /// The file was written so short a time before it was read that a later write may bear the same stamp.
+    is_fresh: bool,
+    value: T,
+}
+
+/// Files are stamped by the kernel's own ticks, of 10 ms at most; twice that is on the safe side.
+const TICK: Millis = 20;
 
 impl<T> Default for Cached<T> {
     fn default() -> Self {
@@ -51,14 +64,22 @@ impl<T: Clone> Cached<T> {
         });
         match &self.0 {
             // A link's own stamp says nothing of the file behind it.
-            Some((known, value)) if *known == stamp && !path.is_symlink() => value.clone(),
+            Some(known) if known.stamp == stamp && !known.is_fresh && !path.is_symlink() => {
+                known.value.clone()
+            }
             _ => {
+                let is_fresh = may_be_borne_again(stamp, clock::now().wall);
                 let value = read();
-                self.0 = Some((stamp, value.clone()));
+                self.0 = Some(Known { stamp, is_fresh, value: value.clone() });
                 value
             }
         }
     }
+}
+
+/// Tells whether a file that is written now may bear the stamp that it has already: change times only go on.
+fn may_be_borne_again(stamp: Stamp, now: Millis) -> bool {
+    stamp.is_some_and(|(.., seconds, nanos)| now - (seconds * 1000 + nanos / 1_000_000) < TICK)
 }
 
 /// Looks at all of a root but its journal.
@@ -107,3 +128,6 @@ pub fn follow(follower: &mut Follower, root: &Root, sight: &mut Sight) -> Vec<Ev
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,7 +85,7 @@ pub enum What {
     /// A prompt reached the lead.
     Prompt {
         /// It was our own wake, not a person or another program.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         wake: bool,
     },
     /// A tool began.
@@ -110,7 +110,7 @@ pub enum What {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         id: String,
         /// It failed.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         failed: bool,
         /// The message it sent, if it was `SendMessage`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,7 +123,7 @@ pub enum What {
     /// A teammate went idle.
     Idle {
         /// It was told that it is still listed as working.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         told: bool,
     },
     /// A person is asked for permission.
@@ -144,7 +144,7 @@ pub enum What {
         /// The client's name for it.
         error: String,
         /// It asks to wait.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         holds: bool,
         /// Until when, unix milliseconds, if it said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -272,7 +272,7 @@ pub enum What {
         /// Its version.
         version: String,
         /// The root has no `.kiln/`.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         kilnless: bool,
     },
     /// A daemon ended.
@@ -327,13 +327,13 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approve: Option<bool>,
     /// The client did not say whether it was delivered.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unconfirmed: bool,
     /// A person, not the recipient, decides on it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub operator: bool,
     /// The sender says that it is ready for its next task.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ready: bool,
 }
 
@@ -349,10 +349,10 @@ pub struct Spawn {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// It stays and takes messages; otherwise its result comes back by itself.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub teammate: bool,
     /// It runs as a client of its own.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub apart: bool,
 }
 
@@ -397,9 +397,4 @@ impl Event {
             _ => false,
         }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-pub(super) fn is_false(value: &bool) -> bool {
-    !value
 }

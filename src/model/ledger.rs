@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::event::{Event, What};
 use super::graph::Graph;
 use super::moment::Millis;
-use super::plan::{self, Plans};
+use super::plan::Plans;
 use super::reading::Readings;
 use super::signals::Rules;
 use super::track::Tracks;
@@ -260,23 +260,6 @@ impl Ledger {
         } else if event.is_work() {
             self.last_work = event.at;
             self.idle_since = None;
-        }
-    }
-
-    fn note_plan(&mut self, event: &Event) {
-        match &event.what {
-            What::Plan(news) => plan::take(&mut self.plans, event.at, &event.session, news),
-            What::PlanTold { key } => {
-                if let Some(plan) = self.plans.get_mut(key) {
-                    plan.told = true;
-                }
-            }
-            What::ToolEnd { message: Some(message), .. }
-                if message.delivered && message.head == "plan_approval_response" =>
-            {
-                plan::answer(&mut self.plans, &event.session, &message.request_id);
-            }
-            _ => {}
         }
     }
 

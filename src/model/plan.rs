@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::event::{Event, What};
 use super::judge::{Facts, Held};
 use super::ledger::Ledger;
 use super::moment::{Millis, duration, millis};
@@ -110,8 +111,28 @@ pub struct Plan {
 /// The pending plans of a root, by the id of their record.
 pub type Plans = BTreeMap<String, Plan>;
 
+impl Ledger {
+    /// Takes what an event says of plans.
+    pub(super) fn note_plan(&mut self, event: &Event) {
+        match &event.what {
+            What::Plan(news) => take(&mut self.plans, event.at, &event.session, news),
+            What::PlanTold { key } => {
+                if let Some(plan) = self.plans.get_mut(key) {
+                    plan.told = true;
+                }
+            }
+            What::ToolEnd { message: Some(message), .. }
+                if message.delivered && message.head == "plan_approval_response" =>
+            {
+                answer(&mut self.plans, &event.session, &message.request_id);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Takes what is new of a plan. What is decided is no longer kept.
-pub fn take(plans: &mut Plans, at: Millis, session: &str, news: &PlanNews) {
+fn take(plans: &mut Plans, at: Millis, session: &str, news: &PlanNews) {
     if news.status != PlanState::Pending {
         plans.remove(&news.id);
         return;
@@ -130,7 +151,7 @@ pub fn take(plans: &mut Plans, at: Millis, session: &str, news: &PlanNews) {
 }
 
 /// A response reached a worker: it no longer waits for this plan.
-pub fn answer(plans: &mut Plans, session: &str, request: &str) {
+fn answer(plans: &mut Plans, session: &str, request: &str) {
     for plan in plans.values_mut().filter(|plan| plan.session == session && plan.request == request) {
         plan.answered = true;
     }
