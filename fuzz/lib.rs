@@ -17,7 +17,7 @@ use watchdog::protocol::sketch::{self, Sketch};
 use watchdog::protocol::translate::{self, Client};
 use watchdog::protocol::{
     activity_json, api_error, checklist as checklists, client_settings, flag_json, hook_table,
-    message as messages, nudge_json, stamp as stamps, state_md as states, worker_mark,
+    message as messages, nudge_json, plan_queue, stamp as stamps, state_md as states, subctl, worker_mark,
     worker_signal as signals, worker_terminal, worker_track,
 };
 use watchdog::store::config::Config;
@@ -240,7 +240,33 @@ pub fn message(bytes: &[u8]) {
     assert_eq!(message.hash.len(), 8);
     if let Some(payload) = Payload::of(fields) {
         assert_eq!(payload.message().is_some(), payload.tool() == "SendMessage");
+        for breach in subctl::breaches(&payload, bytes.len() % 2 == 0) {
+            let told = breach.words() + &breach.key("impl-1");
+            assert!(!told.contains(char::is_control) && told.chars().count() <= 1000, "{told}");
+        }
     }
+}
+
+/// A queue of plans reads the same in pieces, and what expires is a full record that counts.
+pub fn plan_queue(bytes: &[u8]) {
+    let mut whole = plan_queue::Queue::default();
+    let taken = whole.take(bytes);
+    let mut pieces = plan_queue::Queue::default();
+    let first = pieces.take(&bytes[..bytes.len() / 2]);
+    assert_eq!(first + pieces.take(&bytes[first..]), taken);
+    assert_eq!(pieces, whole);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let Some(expired) = plan_queue::expired(line, 1_800_000_000_000) else { continue };
+        assert!(expired.ends_with(b"\n") && lines(&expired) == 1, "one line");
+        let (mut before, mut after) = (plan_queue::Queue::default(), plan_queue::Queue::default());
+        before.push(line);
+        after.push(&expired);
+        assert!(before.records.keys().all(|id| after.records.contains_key(id)));
+    }
+}
+
+fn lines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte == b'\n').count()
 }
 
 /// A failed turn is sorted under one advice, and a reset time is a time.

@@ -27,6 +27,7 @@ mod run;
 mod signal;
 mod start;
 mod status;
+mod status_tasks;
 mod status_text;
 mod status_tracks;
 mod uninstall;

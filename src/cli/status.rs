@@ -13,6 +13,7 @@ use super::graph::edge_json;
 use super::json_line;
 use super::place::Place;
 use super::recognised::Recognised;
+use super::status_tasks;
 use super::status_text::{self, local};
 use super::status_tracks;
 use crate::daemon::sight::{Memo, find_stage, look};
@@ -177,6 +178,7 @@ impl View {
                 "nudge_count": activity.nudge_count, "epoch": activity.epoch,
             })
         });
+        let [plans, tasks, idle] = status_tasks::json(self);
         let (tracks, findings) = status_tracks::json(self);
         json!({
             "v": 1, "root": self.root.path().to_string_lossy(), "at": stamp(self.now.wall), "exit": self.exit(),
@@ -186,6 +188,7 @@ impl View {
             "sessions": {"living": self.sight.living, "dead": self.sight.dead},
             "diagnosis": self.diagnosis().as_ref().map(diagnosis_json),
             "waits": self.edges().iter().map(edge_json).collect::<Vec<_>>(),
+            "plans": plans, "tasks": tasks, "idle": idle,
             "recognised": self.recognised().json(), "tracks": tracks, "findings": findings,
             "pending": self.pending_json(), "flag": self.flag_json(), "faults": self.sight.faults,
         })

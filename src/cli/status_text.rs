@@ -8,6 +8,7 @@ use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::status::{View, state_word};
+use super::status_tasks;
 use super::status_tracks;
 use crate::model::drawing::{Edge, lines};
 use crate::model::judge::{agents, name_of};
@@ -45,6 +46,9 @@ pub(super) fn render(view: &View) -> String {
         let words =
             format!("{}: {} Root: {}.", why.cause.word(), plain(&why.words, 400), plain(&why.root, 60));
         line(&mut out, "why", &words, Style::new());
+    }
+    for (label, text) in status_tasks::lines(view) {
+        line(&mut out, label, &text, Style::new());
     }
     out.push_str(&agents_table(view));
     out.push_str(&waits(view));

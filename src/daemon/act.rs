@@ -69,6 +69,13 @@ pub fn act(scene: Scene<'_>, effect: &Effect) -> Result<Outcome, FileError> {
                 ..Event::of_root(now.wall, What::PersonTold)
             }],
         ),
+        Effect::TellPlan(key, held) => note(
+            root,
+            &[Event {
+                session: held.session.clone(),
+                ..Event::of_root(now.wall, What::PlanTold { key: key.clone() })
+            }],
+        ),
         Effect::CloseEpisode => close(scene),
         Effect::ClearFlag => {
             let held = activity_file::hold(root, PATIENCE)?;

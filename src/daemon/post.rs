@@ -191,7 +191,7 @@ impl Post {
                 at: now.wall,
             })
             .collect();
-        reports.extend(told.map(|summary| Report {
+        reports.extend(told.into_iter().map(|summary| Report {
             on: "waiting",
             root: display.clone(),
             summary: format!("{display}: {summary}"),
@@ -290,9 +290,9 @@ impl Post {
         sight: &Sight,
         now: Moment,
         faults: &mut Vec<String>,
-    ) -> (Option<End>, Option<String>) {
+    ) -> (Option<End>, Vec<String>) {
         let mut end = step.end;
-        let mut told = None;
+        let mut told = Vec::new();
         for effect in &step.effects {
             let scene = Scene {
                 root: &self.root,
@@ -317,7 +317,7 @@ impl Post {
                     }
                 }
                 (Effect::Nudge { .. }, Err(_)) => self.pipeline.note_unwritable(now),
-                (Effect::TellPerson(held), _) => told = Some(held.words()),
+                (Effect::TellPerson(held) | Effect::TellPlan(_, held), _) => told.push(held.words()),
                 _ => {}
             }
             match outcome {

@@ -15,6 +15,7 @@ use crate::store::file::chain;
 use crate::store::journal;
 use crate::store::root::Root;
 
+mod plans;
 mod team;
 
 /// Foreign files are looked at this often at most, however often something else changes.
@@ -71,7 +72,11 @@ pub struct Sources {
 
 impl Default for Sources {
     fn default() -> Self {
-        Self::of(vec![Box::new(tasks::Tasks::default()), Box::new(team::Teams::default())])
+        Self::of(vec![
+            Box::new(tasks::Tasks::default()),
+            Box::new(team::Teams::default()),
+            Box::new(plans::Plans::default()),
+        ])
     }
 }
 

@@ -13,6 +13,12 @@ pub(super) fn context(event: &str, text: &str) -> Reply {
     )
 }
 
+/// Puts several texts there, if there are any.
+pub(super) fn contexts(event: &str, texts: impl Iterator<Item = String>) -> Reply {
+    let texts: Vec<String> = texts.collect();
+    if texts.is_empty() { Reply::Silence } else { context(event, &texts.join("\n")) }
+}
+
 /// Acknowledges a spawn: in the seeds' literal form, which a client passes over, and in the form it honours.
 pub(super) fn acknowledgement(event: &str, text: &str) -> Reply {
     let inner = json!({"hookEventName": event, "additionalContext": text});

@@ -1,8 +1,6 @@
 //! Help where certainty is immediate: a message that nobody got, one that went to another agent than its table
 //! names, and an agent that goes on although it asked and would have to stop. Each case is told once, to the sender.
 
-use super::Reply;
-use super::answer;
 use super::scene::Scene;
 use crate::model::event::{Message, What};
 use crate::model::signals::Reply as Due;
@@ -16,23 +14,23 @@ const WHO: [&str; 5] = ["\"agent_st", "\"session_", "\"spawn\":", "\"names\":", 
 const MOST_NAMES: usize = 6;
 
 /// A message was sent.
-pub(super) fn sent(scene: &Scene) -> Reply {
-    let What::ToolEnd { message: Some(message), .. } = &scene.event.what else { return Reply::Silence };
+pub(super) fn sent(scene: &Scene) -> Option<String> {
+    let What::ToolEnd { message: Some(message), .. } = &scene.event.what else { return None };
     if !message.delivered {
-        return super::teammate::undeliverable(scene, &message.to);
+        return Some(super::teammate::undeliverable(scene, &message.to));
     }
     // What carries no head falls under no row that could be checked at once.
     if message.head.is_empty() {
-        return Reply::Silence;
+        return None;
     }
     let rules = signals::rules(&scene.policy());
-    let Ok(ledger) = journal::fold_selected(&scene.root, &WHO, rules) else { return Reply::Silence };
+    let ledger = journal::fold_selected(&scene.root, &WHO, rules).ok()?;
     let graph = &ledger.graph;
     let (session, name) = graph.place(&scene.event.session, &scene.event.agent, &scene.event.name);
-    let Some(team) = graph.teams.get(&session) else { return Reply::Silence };
+    let team = graph.teams.get(&session)?;
     let to = team.resolve(graph.rules(), &message.to);
     let found = graph.rules().find(&message.head, message.operator, team.known(&name), team.known(&to));
-    let Some((table, row)) = found else { return Reply::Silence };
+    let (table, row) = found?;
     if team.is_misrouted(graph.rules(), table, row, &to) {
         let meant: Vec<String> = team
             .alive(graph.rules())
@@ -41,14 +39,13 @@ pub(super) fn sent(scene: &Scene) -> Reply {
             .map(|name| graph.display(&session, name))
             .collect();
         note(scene, "misrouted", message);
-        let text = wording::misrouted(&message.head, &graph.display(&session, &to), &meant);
-        return answer::context(&scene.payload.event, &text);
+        return Some(wording::misrouted(&message.head, &graph.display(&session, &to), &meant));
     }
     if row.reply == Due::Due {
         let what = format!("{}\n{}", message.head, graph.display(&session, &to));
         scene.note_fault(asked::put(&scene.root, &scene.event.session, &scene.event.agent, &what));
     }
-    Reply::Silence
+    None
 }
 
 /// A tool begins: whoever asked and goes on in the same turn is told so.

@@ -11,6 +11,7 @@ mod heartbeat;
 mod help;
 mod scene;
 mod session;
+mod subctl;
 mod taking;
 mod teammate;
 
@@ -89,7 +90,8 @@ fn handle(scene: &mut Scene) -> Reply {
             if let Some(refusal) = guards::after_tool(scene) {
                 return guards::object(scene, &refusal);
             }
-            help::sent(scene)
+            let texts = help::sent(scene).into_iter().chain(subctl::told(scene));
+            answer::contexts(&scene.payload.event, texts)
         }
         "SubagentStart" => {
             help::turn_over(scene);
@@ -140,11 +142,7 @@ fn begin(scene: &Scene) -> Reply {
     if scene.payload.event == "UserPromptSubmit" {
         help::turn_over(scene);
     }
-    let texts: Vec<String> = taken.into_iter().chain(help::goes_on(scene)).collect();
-    if texts.is_empty() {
-        return Reply::Silence;
-    }
-    answer::context(&scene.payload.event, &texts.join("\n"))
+    answer::contexts(&scene.payload.event, taken.into_iter().chain(help::goes_on(scene)))
 }
 
 fn explicit_root(arguments: &[OsString]) -> Option<OsString> {

@@ -4,6 +4,7 @@ use super::Reply;
 use super::answer;
 use super::heartbeat;
 use super::scene::Scene;
+use super::subctl;
 use crate::model::event::What;
 use crate::model::judge::LEAD;
 use crate::model::wording;
@@ -50,7 +51,8 @@ pub(super) fn idle(scene: &mut Scene) -> Reply {
     let name = scene.event.name.clone();
     let is_told = is_listed(scene, &name)
         && !scene.policy().rule.exempt_phases.iter().any(|phase| phase == scene.stage())
-        && times_told(scene, &name) < MOST_TOLD;
+        && times_told(scene, &name) < MOST_TOLD
+        && !subctl::is_idle(scene);
     scene.event.what = What::Idle { told: is_told };
     scene.note_fault(heartbeat::beat(scene, |_| ()));
     if is_told { Reply::Wake(wording::still_listed(&name, scene.stage())) } else { Reply::Silence }
@@ -69,7 +71,7 @@ fn times_told(scene: &Scene, name: &str) -> u32 {
 }
 
 /// Tells the sender which names exist in its session, the most alike first.
-pub(super) fn undeliverable(scene: &Scene, to: &str) -> Reply {
+pub(super) fn undeliverable(scene: &Scene, to: &str) -> String {
     let mut names: Vec<String> = vec![LEAD.to_owned()];
     let listed = activity_file::load(&scene.root).map(|loaded| loaded.activity).unwrap_or_default();
     names.extend(listed.teammates().map(ToOwned::to_owned));
@@ -83,7 +85,7 @@ pub(super) fn undeliverable(scene: &Scene, to: &str) -> Reply {
     let own = if scene.event.is_lead() { LEAD } else { scene.event.name.as_str() };
     names.retain(|name| name != own);
     names.sort_by(|a, b| likeness(b, to).total_cmp(&likeness(a, to)));
-    answer::context(&scene.payload.event, &wording::undeliverable(to, &names))
+    wording::undeliverable(to, &names)
 }
 
 fn likeness(name: &str, to: &str) -> f32 {

@@ -35,6 +35,8 @@ pub enum Cause {
     LongTool,
     /// The same again and again.
     Livelock,
+    /// A worker was left idle after its task.
+    Parked,
     /// Nobody waits for anything.
     NobodyWaits,
     /// A protocol was violated: a note, never the cause of a silence.
@@ -95,6 +97,7 @@ impl Cause {
             Self::WaitsForPerson => "waits-for-person",
             Self::LongTool => "long-tool",
             Self::Livelock => "livelock",
+            Self::Parked => "parked-worker",
             Self::NobodyWaits => "nobody-waits",
             Self::Violation => "violation",
         }

@@ -61,6 +61,7 @@ pub fn diagnose(facts: &Facts<'_>, now: Millis) -> Diagnosis {
     diagnosis
         .evidence
         .extend(others.map(|at| format!("also open: {}", evidence::wait(graph, at.view, at.end.wait))));
+    diagnosis.evidence.extend(evidence::beside(graph, &views, &diagnosis));
     diagnosis
 }
 
@@ -259,8 +260,10 @@ fn unread_mail(
         views.iter().flat_map(|view| view.team.nodes.iter().map(move |(name, node)| (view, name, node)));
     let (view, name, mail) = all
         .filter(|(view, name, node)| {
-            let is_free =
-                node.gone.is_none() && !node.is_at_work() && !view.holds.contains_key(name.as_str());
+            let is_free = node.gone.is_none()
+                && node.idle.is_none()
+                && !node.is_at_work()
+                && !view.holds.contains_key(name.as_str());
             is_free && only.is_none_or(|only| only == name.as_str())
         })
         .filter_map(|(view, name, node)| Some((view, name, node.unread()?)))

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
 use super::moment::Millis;
+use super::plan::PlanNews;
 use super::reading::{Exploration, Reading};
+use super::task::TaskChange;
 use super::track::{Finding, Posting, Said};
 use super::wait::is_background;
 
@@ -43,6 +45,9 @@ pub struct Event {
     /// The agent that a call ended, by name or id.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stopped: String,
+    /// What became of a task of the team's list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<Box<TaskChange>>,
     /// What happened.
     #[serde(flatten)]
     pub what: What,
@@ -80,7 +85,7 @@ pub enum What {
     /// A prompt reached the lead.
     Prompt {
         /// It was our own wake, not a person or another program.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         wake: bool,
     },
     /// A tool began.
@@ -105,7 +110,7 @@ pub enum What {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         id: String,
         /// It failed.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         failed: bool,
         /// The message it sent, if it was `SendMessage`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,7 +123,7 @@ pub enum What {
     /// A teammate went idle.
     Idle {
         /// It was told that it is still listed as working.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         told: bool,
     },
     /// A person is asked for permission.
@@ -139,7 +144,7 @@ pub enum What {
         /// The client's name for it.
         error: String,
         /// It asks to wait.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         holds: bool,
         /// Until when, unix milliseconds, if it said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -254,6 +259,18 @@ pub enum What {
     },
     /// A violation of a protocol, told once.
     Found(Box<Finding>),
+    /// The session is of a subctl team, by its environment.
+    Subctl {
+        /// lead or worker.
+        role: String,
+    },
+    /// The queue of plans says something new of a plan of this root.
+    Plan(Box<PlanNews>),
+    /// The operator was told of a plan that waits for a decision.
+    PlanTold {
+        /// The plan's id in the queue, or the key of the wait for it.
+        key: String,
+    },
     /// How far a file of a team session was read.
     Read(Box<Reading>),
     /// An entry of a team session's exploration cache is new, or is gone.
@@ -265,7 +282,7 @@ pub enum What {
         /// Its version.
         version: String,
         /// The root has no `.kiln/`.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         kilnless: bool,
     },
     /// A daemon ended.
@@ -298,6 +315,7 @@ pub const WORKER: &str = "worker_";
 
 /// A message that one agent sent to another, without its body.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "a record of independent facts")]
 pub struct Message {
     /// The recipient as the sender wrote it.
     pub to: String,
@@ -322,11 +340,14 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approve: Option<bool>,
     /// The client did not say whether it was delivered.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unconfirmed: bool,
     /// A person, not the recipient, decides on it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub operator: bool,
+    /// The sender says that it is ready for its next task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ready: bool,
 }
 
 /// An agent that another began.
@@ -341,10 +362,10 @@ pub struct Spawn {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// It stays and takes messages; otherwise its result comes back by itself.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub teammate: bool,
     /// It runs as a client of its own.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub apart: bool,
 }
 
@@ -360,6 +381,7 @@ impl Event {
             heads: Vec::new(),
             spawn: None,
             stopped: String::new(),
+            task: None,
             what,
         }
     }
@@ -388,9 +410,4 @@ impl Event {
             _ => false,
         }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-pub(super) fn is_false(value: &bool) -> bool {
-    !value
 }

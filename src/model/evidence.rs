@@ -1,12 +1,14 @@
 //! What a diagnosis rests on, in words: facts with their times, no commands, no bodies.
 
-use super::cause::Cause;
+use super::cause::{Cause, Confidence, Diagnosis};
 use super::chain::{End, Hold, View};
 use super::diagnosis::printed;
 use super::graph::Graph;
+use super::idle::Why;
 use super::judge::LEAD;
 use super::moment::Millis;
 use super::node::{Mail, Node, Raced, Run, ToAndFro, Wait};
+use super::task::{BLOCKED, Task};
 use super::wording::{clock, plain};
 
 /// The longest list of names in one sentence.
@@ -102,26 +104,17 @@ fn meant(graph: &Graph, view: &View<'_>, wait: &Wait) -> String {
 /// What is known of a wait at the end of its chain.
 pub fn of_wait(graph: &Graph, view: &View<'_>, wait: &Wait, cause: Cause, now: Millis) -> Vec<String> {
     let call = |name: &str| plain(&graph.display(view.session, name), 60);
-    let asked = if wait.spawn {
-        format!("{} began {} at {}", call(&wait.from), call(&wait.to), clock(wait.since))
-    } else {
-        let arrived = match (wait.delivered, wait.unconfirmed) {
-            (true, true) => "delivery not confirmed",
-            (true, false) => "delivered",
-            (false, _) => "not delivered",
-        };
-        format!(
-            "{} sent {} to {} at {} ({arrived})",
-            call(&wait.from),
-            plain(wait.what(), 60),
-            call(&wait.to),
-            clock(wait.asked)
-        )
-    };
+    let asked = asked(call, wait);
     if let Some(hold) = view.holds.get(wait.debtor()) {
         return vec![self::hold(&call(wait.debtor()), hold, now).1, asked];
     }
     let mut proof = vec![asked];
+    if let Some((state, at)) = wait.decided {
+        proof.push(format!("the request was {} at {}", state.word(), clock(at)));
+    }
+    if let Some(task) = view.team.tasks.get(&wait.request).filter(|_| wait.row == BLOCKED.1) {
+        proof = vec![blocked(&call(&task.owner), &wait.request, task)];
+    }
     if let Some(stray) = &wait.stray {
         let arrived = if stray.delivered { "delivered" } else { "not delivered" };
         let head = plain(&stray.head, 60);
@@ -156,6 +149,68 @@ pub fn of_wait(graph: &Graph, view: &View<'_>, wait: &Wait, cause: Cause, now: M
         ));
     }
     proof
+}
+
+/// What was asked of whom, and whether it arrived.
+fn asked(call: impl Fn(&str) -> String, wait: &Wait) -> String {
+    if wait.spawn {
+        format!("{} began {} at {}", call(&wait.from), call(&wait.to), clock(wait.since))
+    } else {
+        let arrived = match (wait.delivered, wait.unconfirmed) {
+            (true, true) => "delivery not confirmed",
+            (true, false) => "delivered",
+            (false, _) => "not delivered",
+        };
+        format!(
+            "{} sent {} to {} at {} ({arrived})",
+            call(&wait.from),
+            plain(wait.what(), 60),
+            call(&wait.to),
+            clock(wait.asked)
+        )
+    }
+}
+
+/// A task that its worker has set to blocked.
+pub fn blocked(owner: &str, id: &str, task: &Task) -> String {
+    let by =
+        if task.blocker.is_empty() { "nothing says by what".to_owned() } else { plain(&task.blocker, 200) };
+    format!("task {} of {owner} has been blocked since {}: {by}", plain(id, 40), clock(task.since))
+}
+
+/// What else stands still in the teams: blocked tasks, and workers that are left idle.
+pub fn beside(graph: &Graph, views: &[View<'_>], why: &Diagnosis) -> Vec<String> {
+    let tasks = views.iter().flat_map(|view| {
+        let call = |name: &str| plain(&graph.display(view.session, name), 60);
+        view.team.blocked().into_iter().map(move |(id, task)| blocked(&call(&task.owner), id, task))
+    });
+    let idle = views.iter().flat_map(|view| {
+        let left = view.team.nodes.iter().filter(|(name, node)| {
+            view.team.is_idle(name) && node.idle.as_ref().is_some_and(|idle| !idle.leaving)
+        });
+        left.filter_map(|(name, _)| Some(parked(graph, view, name)?.1.evidence.swap_remove(0)))
+    });
+    tasks.filter(|line| !why.evidence.contains(line)).take(3).chain(idle.take(3)).collect()
+}
+
+/// A worker that is idle after its task and was not asked to shut down, since when.
+pub fn parked(graph: &Graph, view: &View<'_>, name: &str) -> Option<(Millis, Diagnosis)> {
+    let idle = view.node(name)?.idle.as_ref()?;
+    let call = |name: &str| plain(&graph.display(view.session, name), 60);
+    let who = call(name);
+    let why = match idle.why {
+        Why::Acknowledged => "its task is completed and acknowledged",
+        Why::Ready => "it said that it is ready for its next task",
+    };
+    let diagnosis = Diagnosis {
+        cause: Cause::Parked,
+        words: format!("{who} is idle and has neither a task nor a shutdown_request."),
+        evidence: vec![format!("{who} has been idle since {}: {why}", clock(idle.since))],
+        session: view.session.to_owned(),
+        confidence: Confidence::High,
+        root: call(LEAD),
+    };
+    Some((idle.since, diagnosis))
 }
 
 /// Names of the team, the most alike first.

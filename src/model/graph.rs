@@ -95,6 +95,10 @@ impl Graph {
                     team.note(key);
                 }
             }
+            What::Subctl { role } => self.note_subctl(event, role),
+            What::Plan(news) => self.decide_plan(event, news),
+            What::PlanTold { key } | What::Helped { key } => self.note_told(event, key),
+            What::Other { .. } if event.task.is_some() => self.task_event(event),
             What::Roster { members, lead } => self.team(&event.session).take_roster(members, lead, event.at),
             What::ToolStart { tool, id, .. } if is_background(tool, id) => {}
             What::Prompt { .. }
@@ -179,6 +183,7 @@ impl Graph {
             }
             What::ToolEnd { tool, message, id, .. } => {
                 team.call_ended(&rules, &name, event, tool, id, message.as_ref());
+                self.task_event(event);
             }
             What::AgentStop | What::TurnEnd | What::Idle { .. } => {
                 if matches!(event.what, What::Idle { .. })

@@ -57,6 +57,7 @@ impl Team {
     /// A new incarnation: what the old one waited for is over; what others wait for it for was asked of another.
     pub(super) fn respawn(&mut self, name: &str, id: &str, at: Millis) {
         self.drop_waits_of(name);
+        self.stir(name);
         self.loops.remove(&format!("run {name}"));
         let mut former = Vec::new();
         if let Some(old) = self.nodes.remove(name) {
@@ -140,6 +141,7 @@ impl Team {
 
     pub(super) fn tool_start(&mut self, rules: &Rules, name: &str, tool: &str, hash: &str, at: Millis) {
         self.resume(name, at);
+        self.stir_by(name, tool);
         let is_message = matches!(tool, "SendMessage" | "ToolSearch");
         if !is_message {
             self.go_on(name, tool);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::activity::Activity;
 use super::ledger::{Agent, Ledger, State};
 use super::moment::{Millis, Moment, millis};
+use super::plan;
 use super::policy::Policy;
 use super::rule::{self, Answer, Times};
 use super::stall::effective_stamp;
@@ -327,18 +328,8 @@ fn held_by(facts: &Facts<'_>, session: &str, id: &str, agent: &Agent, what: Stri
 
 /// An operator's decision on a plan is a person's, until the request expires.
 fn plan(facts: &Facts<'_>, now: Millis) -> Option<(Held, Millis)> {
-    let graph = &facts.ledger.graph;
-    let teams = graph.teams.iter().filter(|(id, _)| !facts.dead.contains(*id));
-    let plans = teams.flat_map(|(id, team)| team.waits.values().map(move |wait| (id, wait)));
-    plans
-        .filter_map(|(session, wait)| {
-            let until = wait.due.filter(|due| wait.operator && *due > now)?;
-            let who = graph.display(session, &wait.from);
-            let (what, since) = (Question::Plan.words(), wait.since);
-            let held = Held { who, session: session.clone(), agent: String::new(), what, since };
-            Some((held, until))
-        })
-        .min_by_key(|(held, _)| held.since)
+    let all = plan::waiting(facts).into_iter().map(|(_, held, until, _)| (held, until));
+    all.filter(|(_, until)| *until > now).min_by_key(|(held, _)| held.since)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::event::{Event, What};
 use super::graph::Graph;
 use super::moment::Millis;
+use super::plan::Plans;
 use super::reading::Readings;
 use super::signals::Rules;
 use super::track::Tracks;
@@ -53,6 +54,9 @@ pub struct Ledger {
     /// What is watched beside the pipeline, and what violates its protocol.
     #[serde(default)]
     pub tracks: Tracks,
+    /// Plans that wait for an operator's decision.
+    #[serde(default, skip_serializing_if = "Plans::is_empty")]
+    pub plans: Plans,
     /// The root has no `.kiln/`: its stage comes from what is watched, and tracks are its work.
     #[serde(default)]
     pub kilnless: bool,
@@ -155,6 +159,7 @@ impl Ledger {
     pub fn apply(&mut self, event: &Event) {
         self.note_work(event);
         self.graph.apply(event);
+        self.note_plan(event);
         match &event.what {
             What::Snapshot { ledger } => self.take_over(ledger),
             What::SessionStart { source, pid, entry } => self.start_session(event, source, *pid, entry),
@@ -197,6 +202,9 @@ impl Ledger {
             | What::Helped { .. }
             | What::Guarded { .. }
             | What::Roster { .. }
+            | What::Subctl { .. }
+            | What::Plan(_)
+            | What::PlanTold { .. }
             | What::Unknown => {}
             What::ApiError { error, holds, reset_at } => {
                 self.api_failed(event.at, error, *holds, *reset_at);

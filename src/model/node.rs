@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::idle::Idle;
 use super::moment::Millis;
+use super::plan::PlanState;
 
 /// One incarnation of an agent: a respawned agent inherits nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -58,6 +60,12 @@ pub struct Node {
     /// Ids of agents of this name that are in a turn at once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub running: Vec<String>,
+    /// The last of its tasks is completed, since then; the lead has not acknowledged it yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub done: Option<Millis>,
+    /// It is rightly idle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
     /// Ids of earlier incarnations.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<String>,
@@ -261,6 +269,12 @@ pub struct Wait {
     /// The lead was told that it is overdue.
     #[serde(skip_serializing_if = "is_false")]
     pub noted: bool,
+    /// What was decided on it by whom it was not asked of, and when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided: Option<(PlanState, Millis)>,
+    /// The operator was told that it waits for a decision.
+    #[serde(skip_serializing_if = "is_false")]
+    pub told: bool,
 }
 
 /// An answer that went to another agent than the one who waits for it.

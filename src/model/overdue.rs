@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::cause::Diagnosis;
 use super::chain::{Motion, View, views};
 use super::diagnosis::{diagnose_wait, livelocks};
+use super::evidence::parked;
 use super::graph::Graph;
 use super::judge::{Facts, Reason, Verdict};
 use super::moment::{Millis, Moment, millis};
@@ -63,6 +64,14 @@ pub fn notes(facts: &Facts<'_>, now: Millis) -> (Vec<Note>, Option<Millis>) {
             diagnosis: diagnose_wait(graph, &view, chains, wait, now),
             log: iteration_log(graph, &view, wait, now),
         }));
+        if view.team.is_subctl(graph.rules()) {
+            later.extend(view.team.parked.iter().map(|(due, _)| *due).find(|due| *due > now));
+            let ripe = view.team.parked.iter().take_while(|(due, _)| *due <= now);
+            found.extend(ripe.filter_map(|(_, name)| {
+                let (since, diagnosis) = parked(graph, &view, name)?;
+                Some(Note { key: format!("parked {name}"), since, diagnosis, log: None })
+            }));
+        }
         let loops = livelocks(graph, &view).into_iter();
         found.extend(loops.map(|(key, since, diagnosis)| Note { key, since, diagnosis, log: None }));
     }

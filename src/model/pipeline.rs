@@ -39,6 +39,8 @@ pub enum Effect {
     },
     /// Tell the operator who has been asked for what, since when.
     TellPerson(Held),
+    /// Tell the operator of a plan that waits for a decision; the key is what it is remembered by.
+    TellPlan(String, Held),
     /// The episode is over: counters back to zero.
     CloseEpisode,
     /// It works again in spite of the flag: clear it.

@@ -33,6 +33,8 @@ pub struct Policy {
     pub polling_tools: Vec<String>,
     /// Tables of signals of the project's own.
     pub tables: Vec<Table>,
+    /// How teams of subctl are watched.
+    pub subctl: Subctl,
     /// Whom to tell, and when.
     pub alerts: Vec<Alert>,
 }
@@ -128,6 +130,21 @@ impl Guards {
     }
 }
 
+/// How teams of subctl are watched (`subctl-team-protocol`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subctl {
+    /// Whether teams are held to its protocol; none = those that are known to speak it.
+    pub enabled: Option<bool>,
+    /// The queue of plans; empty = where subctl's master keeps it.
+    pub plan_queue: String,
+    /// Requests that an hour has passed over are expired by us.
+    pub expire_plans: bool,
+    /// Teams of this project, as the queue names them.
+    pub teams: Vec<String>,
+    /// The lead is told of a worker that has been parked for this long.
+    pub parked_after: Duration,
+}
+
 /// Task folders of workers (`worker-signal-protocol`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tasks {
@@ -194,6 +211,13 @@ impl Default for Policy {
             members: Vec::new(),
             tables: Vec::new(),
             polling_tools: words(&POLLING),
+            subctl: Subctl {
+                enabled: None,
+                plan_queue: String::new(),
+                expire_plans: false,
+                teams: Vec::new(),
+                parked_after: Duration::from_secs(10 * 60),
+            },
             alerts: Vec::new(),
         }
     }
@@ -242,6 +266,8 @@ impl Policy {
             members: self.members.clone(),
             polling: self.polling_tools.iter().cloned().collect(),
             reply_after: self.rule.reply_after,
+            subctl: self.subctl.enabled,
+            parked_after: self.subctl.parked_after,
             silent_after: self.tasks.silent_after,
         }
     }

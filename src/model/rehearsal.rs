@@ -274,6 +274,10 @@ impl Rehearsal {
                     ..event
                 });
             }
+            Effect::TellPlan(key, held) => {
+                let event = Event::of_root(self.now, What::PlanTold { key: key.clone() });
+                self.ledger.apply(&Event { session: held.session.clone(), ..event });
+            }
             Effect::CloseEpisode => {
                 if let Some(activity) = &mut self.activity {
                     activity.nudge_count = 0;

@@ -19,6 +19,10 @@ pub struct Rules {
     pub polling: BTreeSet<String>,
     /// An answer that no table gives a time is overdue after this.
     pub reply_after: Duration,
+    /// Whether teams are held to subctl's protocol; none = those that are known to speak it.
+    pub subctl: Option<bool>,
+    /// The lead is told of a worker that has been parked for this long.
+    pub parked_after: Duration,
     /// A track that runs is silent for too long after this.
     pub silent_after: Duration,
 }
@@ -102,6 +106,8 @@ impl Default for Rules {
             members: Vec::new(),
             polling: POLLING.iter().map(ToString::to_string).collect(),
             reply_after: Duration::from_secs(15 * 60),
+            subctl: None,
+            parked_after: Duration::from_secs(10 * 60),
             silent_after: Duration::from_secs(30 * 60),
         }
     }

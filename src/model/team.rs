@@ -8,6 +8,7 @@ use super::judge::LEAD;
 use super::moment::Millis;
 use super::node::{Duty, Node, Sent, ToAndFro, Turn, Wait};
 use super::signals::{Known, Rules};
+use super::task::Task;
 
 /// Agents that are remembered of one team at most, but for those that wait or are waited for.
 const MOST_AGENTS: usize = 12_000;
@@ -46,6 +47,14 @@ pub struct Team {
     pub spawning: BTreeMap<String, Millis>,
     /// What the lead is called; empty = as the settings say.
     pub lead: String,
+    /// The tasks of its list, by id.
+    pub tasks: BTreeMap<String, Task>,
+    /// Idle workers of which the lead has not been told, by when it is.
+    pub parked: BTreeSet<(Millis, String)>,
+    /// How it is known to be a subctl team: lead or worker (what the session is), or team; empty = it is not.
+    pub subctl: String,
+    /// Keys of what its agents were told of that protocol.
+    pub told: BTreeSet<String>,
 }
 
 impl Team {
@@ -95,7 +104,8 @@ impl Team {
     /// When there may next be something to tell the lead of; none = nothing is due to anybody.
     pub fn next_note(&self) -> Option<Millis> {
         let has_loop = !self.loops.is_empty();
-        if has_loop { Some(Millis::MIN) } else { self.dues.first().map(|(due, _)| *due) }
+        let first = self.dues.first().into_iter().chain(self.parked.first()).map(|(due, _)| *due).min();
+        if has_loop { Some(Millis::MIN) } else { first }
     }
 
     /// Names of all agents that are alive, the lead first.
@@ -289,6 +299,7 @@ impl Team {
     /// An agent ended for good.
     pub(super) fn retire(&mut self, name: &str, at: Millis) {
         self.drop_waits_of(name);
+        self.stir(name);
         if let Some(node) = self.nodes.get_mut(name) {
             node.gone.get_or_insert(at);
             node.turn.ended.get_or_insert(at);
@@ -347,6 +358,9 @@ impl Team {
             run.noted = true;
         }
         self.loops.remove(key);
+        if let Some(name) = key.strip_prefix("parked ") {
+            self.parked.retain(|(_, parked)| parked != name);
+        }
         if let Some(pair) = key.strip_prefix("heads ")
             && let Some(fro) = self.fro.get_mut(pair)
         {

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::event::is_false;
 use super::moment::Millis;
 use super::wording::{one_line, plain};
 
@@ -160,7 +159,7 @@ pub struct Finding {
     /// What is wrong, one plain sentence without bodies or secrets.
     pub fact: String,
     /// Whoever did it was told at once, by the answer of a hook: the lead is not told again.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told: bool,
 }
 

@@ -41,6 +41,7 @@ impl Team {
             node.raced = None;
         }
         let (answers, strays) = self.answer(rules, letter);
+        let acknowledges = self.mind_message(rules, from, &to, message, at);
         self.learn(rules, letter);
         self.supersede(rules, letter);
         let found = rules.find(&message.head, message.operator, self.known(from), self.known(&to));
@@ -50,11 +51,14 @@ impl Team {
             // Its sender is done only if it went where it belongs.
             Some((table, row)) if !strays && self.is_misplaced(rules, table, row, letter) => Duty::Free,
             Some(_) => Duty::None,
-            None if answers => Duty::None,
+            None if answers || acknowledges => Duty::None,
             None => Duty::Free,
         };
         self.deliver(letter, duty);
         self.record(letter, duty, found);
+        if message.operator && self.subctl.is_empty() {
+            "team".clone_into(&mut self.subctl);
+        }
         if let (Duty::Due, Some((table, row))) = (duty, found) {
             self.open_due(rules, letter, table, row);
         }

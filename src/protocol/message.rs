@@ -19,10 +19,7 @@ pub fn read(input: &Sketch, response: &Sketch) -> Message {
         Sketch::Nothing => input.get("content"),
         body => body,
     };
-    let unwrapped = Some(body.text().trim())
-        .filter(|text| text.starts_with('{'))
-        .and_then(|text| sketch::read(text.as_bytes()).ok())
-        .filter(|inner| inner.get("type").word().is_some());
+    let unwrapped = unwrapped(body);
     let frame = unwrapped.as_ref().unwrap_or(body);
     let field = |name: &str| match frame.get(name) {
         Sketch::Nothing => input.get(name),
@@ -48,10 +45,45 @@ pub fn read(input: &Sketch, response: &Sketch) -> Message {
         sender: response.get("routing").get("sender").text().to_owned(),
         names: names(body.text()),
         approve: field("approve").truth().or_else(|| field("approve").word().map(|word| word == "true")),
+        ready: is_ready(body.text()),
         // A request that carries its plan goes to an operator's queue; one that does not is the lead's to decide.
         operator: kind == Some("plan_approval_request")
             && ["plan_summary", "plan_body"].iter().any(|name| *frame.get(name) != Sketch::Nothing),
     }
+}
+
+/// A structured message that was sent as its text.
+fn unwrapped(body: &Sketch) -> Option<Sketch> {
+    Some(body.text().trim())
+        .filter(|text| text.starts_with('{'))
+        .and_then(|text| sketch::read(text.as_bytes()).ok())
+        .filter(|inner| inner.get("type").word().is_some())
+}
+
+/// Tells whether a message is structured and says of which type it is.
+pub(super) fn is_frame(body: &Sketch) -> bool {
+    body.get("type").word().is_some() || unwrapped(body).is_some()
+}
+
+/// Tells whether a text says that its sender is ready for its next task (`subctl-team-protocol` 5).
+fn is_ready(text: &str) -> bool {
+    const WORDS: [&[&str]; 2] = [&["ready", "for", "next", "task"], &["ready", "for", "the", "next", "task"]];
+    let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    while let Some(word) = words.next() {
+        if word.eq_ignore_ascii_case("ready") {
+            let next = words.clone();
+            let follows = |wanted: &&[&str]| {
+                let mut next = next.clone();
+                wanted[1..]
+                    .iter()
+                    .all(|wanted| next.next().is_some_and(|word| word.eq_ignore_ascii_case(wanted)))
+            };
+            if WORDS.iter().any(follows) {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// Finds the agents that a signal names: `KEY_name=VALUE`, as `CYCLE_WORKERS` has it, and `NAME (subagent_type: KIND)`,

@@ -30,6 +30,11 @@ impl Payload {
         Some(Self { event, fields })
     }
 
+    /// All that was read.
+    pub(super) fn fields(&self) -> &Sketch {
+        &self.fields
+    }
+
     /// The text of a field at the top level; empty if there is none.
     pub fn field(&self, name: &str) -> &str {
         self.fields.get(name).text()

@@ -2,6 +2,7 @@
 
 use super::api_error;
 use super::payload::Payload;
+use super::task;
 use crate::model::event::{Event, Message, Spawn, What};
 use crate::model::moment::Millis;
 use crate::model::wait::BACKGROUND;
@@ -42,6 +43,7 @@ pub fn event(payload: &Payload, client: Client<'_>, at: Millis) -> Event {
             ..spawn
         }),
         stopped: if is_done { bounded(payload.stopped()) } else { String::new() },
+        task: task::read(payload).map(Box::new),
         ..Event::of_root(at, what)
     }
 }

@@ -99,7 +99,8 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 /// Sections whose variables are ours. `WATCHDOG_USEC` and `WATCHDOG_PID` belong to systemd.
-const SECTIONS: [&str; 8] = ["rule", "quiet", "daemon", "bridge", "tasks", "team", "agents", "guards"];
+const SECTIONS: [&str; 9] =
+    ["rule", "quiet", "daemon", "bridge", "tasks", "team", "agents", "guards", "subctl"];
 
 impl Config {
     /// Tells where a setting came from.

@@ -183,6 +183,26 @@ pub fn selected(root: &Root, words: &[&str]) -> Result<Vec<Event>, FileError> {
     Ok(events)
 }
 
+/// Folds the same lines as they were before an event was appended.
+///
+/// # Errors
+/// The journal is there but cannot be read.
+pub fn fold_before(
+    root: &Root,
+    words: &[&str],
+    rules: Arc<Rules>,
+    event: &Event,
+) -> Result<Ledger, FileError> {
+    let mut ledger = Ledger::with(rules);
+    let text = text(root)?;
+    let is_meant = |line: &&[u8]| {
+        is_snapshot(line) || words.iter().any(|word| memmem::find(line, word.as_bytes()).is_some())
+    };
+    let lines = text.split(|byte| *byte == b'\n').filter(is_meant).filter_map(parse_line);
+    lines.take_while(|before| before != event).for_each(|before| ledger.apply(&before));
+    Ok(ledger)
+}
+
 fn is_snapshot(line: &[u8]) -> bool {
     memmem::find(&line[..line.len().min(80)], b"\"snapshot\"").is_some()
 }

@@ -14,6 +14,7 @@ pub mod journal;
 pub mod lock;
 pub mod pending;
 pub mod pid_file;
+pub mod plan_file;
 pub mod recovery;
 pub mod root;
 pub mod sessions;

@@ -162,32 +162,62 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "guards.task_created",
         doc: "guard: critical tasks say milestone, chunk and role when they are made",
-        set: |policy, value| put(&mut policy.guards.task_created, truth(value)),
+        set: |policy, value| put(&mut policy.guards.task_created, flag(value)),
         show: |policy| policy.guards.task_created.to_string(),
     },
     Key {
         name: "guards.task_completed",
         doc: "guard: critical tasks are done only when their metadata proves it",
-        set: |policy, value| put(&mut policy.guards.task_completed, truth(value)),
+        set: |policy, value| put(&mut policy.guards.task_completed, flag(value)),
         show: |policy| policy.guards.task_completed.to_string(),
     },
     Key {
         name: "guards.state_files",
         doc: "guard: persistent-state files, TDD evidence and verdicts have the protocol's shape",
-        set: |policy, value| put(&mut policy.guards.state_files, truth(value)),
+        set: |policy, value| put(&mut policy.guards.state_files, flag(value)),
         show: |policy| policy.guards.state_files.to_string(),
     },
     Key {
         name: "guards.subagent_stop",
         doc: "guard: minds, reviewers and the boss do not stop with work undone",
-        set: |policy, value| put(&mut policy.guards.subagent_stop, truth(value)),
+        set: |policy, value| put(&mut policy.guards.subagent_stop, flag(value)),
         show: |policy| policy.guards.subagent_stop.to_string(),
     },
     Key {
         name: "guards.secrets",
         doc: "guard: nobody reads or writes the protocol's files of secrets",
-        set: |policy, value| put(&mut policy.guards.secrets, truth(value)),
+        set: |policy, value| put(&mut policy.guards.secrets, flag(value)),
         show: |policy| policy.guards.secrets.to_string(),
+    },
+    Key {
+        name: "subctl.enabled",
+        doc: "\"auto\": teams that are known to speak subctl's protocol are held to it; true: all are; false: none is",
+        set: |policy, value| put(&mut policy.subctl.enabled, switch(value)),
+        show: |policy| policy.subctl.enabled.map_or("\"auto\"".to_owned(), |is_on| is_on.to_string()),
+    },
+    Key {
+        name: "subctl.plan_queue",
+        doc: "the queue of plans; empty: subctl/plan-approvals.jsonl in $XDG_STATE_HOME or ~/.local/state",
+        set: |policy, value| put(&mut policy.subctl.plan_queue, file(value)),
+        show: |policy| format!("{:?}", policy.subctl.plan_queue),
+    },
+    Key {
+        name: "subctl.expire_plans",
+        doc: "requests for approval that are older than 60 minutes are expired in the queue by this daemon",
+        set: |policy, value| put(&mut policy.subctl.expire_plans, flag(value)),
+        show: |policy| policy.subctl.expire_plans.to_string(),
+    },
+    Key {
+        name: "subctl.teams",
+        doc: "teams of this project as the queue of plans names them, where no message tells",
+        set: |policy, value| put(&mut policy.subctl.teams, words(value)),
+        show: |policy| show_words(&policy.subctl.teams),
+    },
+    Key {
+        name: "subctl.parked_after",
+        doc: "the lead is told once of a worker that has been idle for this long after its task",
+        set: |policy, value| put(&mut policy.subctl.parked_after, span(value)),
+        show: |policy| show_span(policy.subctl.parked_after),
     },
 ];
 
@@ -261,15 +291,6 @@ fn count(value: &Value) -> Result<u32, String> {
         .ok_or_else(|| "a whole number from 0 to 1000 is wanted".to_owned())
 }
 
-fn truth(value: &Value) -> Result<bool, String> {
-    let truth = match value {
-        Value::Boolean(truth) => Some(*truth),
-        Value::String(text) => text.trim().parse().ok(),
-        _ => None,
-    };
-    truth.ok_or_else(|| "true or false is wanted".to_owned())
-}
-
 fn mode(value: &Value) -> Result<Mode, String> {
     match value.as_str() {
         Some("act") => Ok(Mode::Act),
@@ -281,6 +302,28 @@ fn mode(value: &Value) -> Result<Mode, String> {
 fn word(value: &Value) -> Result<String, String> {
     let word = value.as_str().map(str::trim).filter(|word| !word.is_empty() && word.len() <= 200);
     word.map(ToOwned::to_owned).ok_or_else(|| "a name is wanted, such as \"team-lead\"".to_owned())
+}
+
+fn flag(value: &Value) -> Result<bool, String> {
+    match (value, value.as_str().map(str::trim)) {
+        (Value::Boolean(value), _) => Ok(*value),
+        (_, Some("true")) => Ok(true),
+        (_, Some("false")) => Ok(false),
+        _ => Err("true or false is wanted".to_owned()),
+    }
+}
+
+fn switch(value: &Value) -> Result<Option<bool>, String> {
+    if value.as_str().map(str::trim) == Some("auto") {
+        return Ok(None);
+    }
+    flag(value).map(Some).map_err(|_| "\"auto\", true or false is wanted".to_owned())
+}
+
+fn file(value: &Value) -> Result<String, String> {
+    let path = value.as_str().map(str::trim).filter(|path| path.is_empty() || path.starts_with('/'));
+    path.map(ToOwned::to_owned)
+        .ok_or_else(|| "the whole path of a file is wanted, such as \"/home/me/queue.jsonl\"".to_owned())
 }
 
 /// Reads a list of words; in the environment they are separated by commas.

@@ -19,6 +19,7 @@ mod mixed;
 mod places;
 mod plugin;
 mod security;
+mod subctl;
 mod tasks;
 mod team_session;
 mod tidy;

@@ -91,6 +91,7 @@ fn the_corpus_holds_every_cause_and_enough_healthy_runs() {
         "misrouted",
         "no-reply-due",
         "nobody-waits",
+        "parked-worker",
         "printed-not-sent",
         "reply-owed",
         "unread",

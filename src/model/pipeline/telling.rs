@@ -2,10 +2,11 @@
 
 use super::{Effect, Pipeline, Step};
 use crate::model::cause::{Cause, Confidence, Diagnosis};
-use crate::model::judge::{Reason, Verdict, person};
+use crate::model::judge::{Held, Reason, Verdict, person};
 use crate::model::ledger::Ledger;
 use crate::model::moment::{Moment, duration, millis};
 use crate::model::overdue::{self, Note};
+use crate::model::plan;
 use crate::model::rule::Times;
 use crate::model::sight::Sight;
 use crate::model::track::FOUND;
@@ -22,9 +23,14 @@ impl Pipeline {
             return;
         };
         let facts = sight.facts(ledger, Times { idle: Duration::ZERO, since_nudge: None }, None);
+        let after = self.policy.quiet.tell_person_after;
+        let (plans, next) = plan::untold(&facts, after, now.wall);
+        step.nap = next.map_or(step.nap, |next| step.nap.min(next));
+        // One that could not be noted as told is not told of at every look.
+        let is_new = |(key, held): &(String, Held)| self.noted.insert((held.session.clone(), key.clone()));
+        step.effects.extend(plans.into_iter().filter(is_new).map(|(key, held)| Effect::TellPlan(key, held)));
         let Some((held, told)) = person(&facts, &self.policy, stage) else { return };
         let waited = duration(now.wall - held.since);
-        let after = self.policy.quiet.tell_person_after;
         if told || self.told.as_ref() == Some(&held) {
             return;
         }

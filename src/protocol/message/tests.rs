@@ -106,3 +106,24 @@ fn the_body_is_known_by_its_hash_alone() {
     assert_ne!(first, hash(r#"{"to":"a","message":"other words"}"#));
     assert_eq!(first.len(), 8);
 }
+
+#[test]
+fn ready_for_the_next_task_is_said_in_words() {
+    let ready = |text: &str| {
+        let input = serde_json::json!({"to": "team-lead", "message": text}).to_string();
+        read(&sketch::read(input.as_bytes()).unwrap(), &sketch::Sketch::Nothing).ready
+    };
+    for text in [
+        "ready for next task",
+        "Branch pushed. Ready for the next task.",
+        "I am READY, for next\ntask!",
+        "not ready yet, ready for next task soon",
+    ] {
+        assert!(ready(text), "{text}");
+    }
+    for text in
+        ["", "ready", "ready for next", "ready for shutdown", "already for next task", "next task: ready"]
+    {
+        assert!(!ready(text), "{text}");
+    }
+}

@@ -198,3 +198,11 @@ fn a_table_with_a_mistake_is_refused_with_line_and_reason() {
     );
     assert!(fault("name = \"t\"\n[[signal]]\nhead = \"A\"\nreply = \"none\"\n[[signal]]\nhead = \"A\"\nreply = \"none\"\n").starts_with("line 5: \"A\" is there already"));
 }
+
+#[test]
+fn the_subctl_table_is_what_the_model_s_own_tests_go_by() {
+    let table = built_in().into_iter().find(|table| table.name == "subctl").unwrap();
+    assert_eq!(table, crate::model::subctl::fixture::table());
+    let (name, row) = crate::model::task::BLOCKED;
+    assert!(name == table.name && table.signals.iter().any(|signal| signal.name == row));
+}

@@ -74,7 +74,11 @@ fn other_value(name: &str) -> (&'static str, &'static str) {
         | "team.sessions"
         | "agents.roster"
         | "agents.members"
-        | "agents.polling_tools" => ("[\"one\", \"two\"]", "one, two"),
+        | "agents.polling_tools"
+        | "subctl.teams" => ("[\"one\", \"two\"]", "one, two"),
+        "subctl.enabled" => ("false", "false"),
+        "subctl.expire_plans" => ("true", "true"),
+        "subctl.plan_queue" => ("\"/a/queue.jsonl\"", "/a/queue.jsonl"),
         _ => ("\"11m 7s\"", "11m 7s"),
     }
 }
@@ -151,7 +155,7 @@ fn an_unknown_name_is_refused_with_its_place_and_the_nearest() {
     KILN/watchdog.toml:4: rule.idle_afer is no setting; did you mean rule.idle_after? "watchdog config" lists all
     KILN/of-the-user.toml:2: rules.idle_after is no setting; did you mean rule.idle_after? "watchdog config" lists all
     KILN/watchdog.toml:1: idle_after is no setting; did you mean rule.idle_after? "watchdog config" lists all
-    KILN/watchdog.toml:1: [quite] is no section; there are [rule], [quiet], [daemon], [bridge], [tasks], [team], [agents], [guards] and [[alert]]
+    KILN/watchdog.toml:1: [quite] is no section; there are [rule], [quiet], [daemon], [bridge], [tasks], [team], [agents], [guards], [subctl] and [[alert]]
     KILN/watchdog.toml:1: quiet.tool_limit: a duration is wanted, above zero and at most a year, such as "5m" or "300s"
     KILN/watchdog.toml:1: rule is no list; write [rule] with one pair of brackets
     WATCHDOG_RULE_MAX_NUDGE: rule.max_nudge is no setting; did you mean rule.max_nudges? "watchdog config" lists all

@@ -58,6 +58,13 @@ fn it_prints_every_value_as_it_would_be_written() {
     state_files = true   # built in
     subagent_stop = true   # built in
     secrets = true   # built in
+
+    [subctl]
+    enabled = "auto"   # built in
+    plan_queue = ""   # built in
+    expire_plans = false   # built in
+    teams = []   # built in
+    parked_after = "10m"   # built in
     "#);
 }
 

@@ -120,6 +120,9 @@ fn its_shape_is_versioned_and_holds_all_that_the_text_says() {
       kind: text
       due: null
       standing: text
+    plans: empty list
+    tasks: empty list
+    idle: empty list
     recognised:
       home: text
       words: text

@@ -277,6 +277,11 @@ impl Inner {
                 self.apply(What::Escalated { n: nudges, cause: cause.to_owned() });
                 self.note(format!("flag after {nudges} ({cause})"));
             }
+            Effect::TellPlan(key, held) => {
+                let event = Event::of_root(now.wall, What::PlanTold { key });
+                self.project.ledger.apply(&Event { session: held.session.clone(), ..event });
+                self.note(format!("told: {} waits for {}", held.who, held.what));
+            }
             Effect::TellPerson(held) => {
                 let (session, agent) = (held.session.clone(), held.agent.clone());
                 let what = What::PersonTold;

@@ -1,0 +1,88 @@
+//! subctl's queue of plans: what is pending for this root, what was decided, and what an hour has passed over.
+
+use std::collections::BTreeMap;
+
+use super::{News, Source, View};
+use crate::model::event::{Event, What};
+use crate::model::plan::{self, LIFE, PlanState, Record};
+use crate::model::policy::Mode;
+use crate::model::track::Finding;
+use crate::store::file::chain;
+use crate::store::plan_file::{self, Reader};
+
+/// The latest lines of which is told that they are no records.
+const LATEST: usize = 100;
+/// Faults of the queue that are shown at once.
+const MOST_FAULTS: usize = 3;
+/// The rule that a record which is not as it should be breaks.
+const RULE: &str = "plan-record";
+
+/// The queue as this root sees it.
+#[derive(Debug, Default)]
+pub(super) struct Plans {
+    reader: Reader,
+}
+
+impl Source for Plans {
+    fn look(&mut self, view: &View<'_>) -> News {
+        let mut news = News::default();
+        let settings = &view.policy.subctl;
+        let path = plan_file::path(view.policy).filter(|_| settings.enabled != Some(false));
+        let Some(path) = path else { return news };
+        if let Err(error) = self.reader.follow(&path) {
+            news.faults.push(chain(&error));
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let expires = settings.expire_plans && view.policy.daemon.mode == Mode::Act;
+        for (id, (_, record)) in &self.reader.queue.records {
+            if let Some((session, told)) = plan::news(view.ledger, &settings.teams, id, record) {
+                let what = What::Plan(Box::new(told));
+                news.events.push(Event { session, ..Event::of_root(view.now.wall, what) });
+            } else if expires && is_over(view, id, record) {
+                let outcome = plan_file::expire(&path, id, view.now.wall);
+                news.faults.extend(outcome.err().map(|error| chain(&error)));
+            }
+        }
+        self.find(view, &name, &mut news);
+        news
+    }
+}
+
+impl Plans {
+    /// What is wrong in records of this root is found once. What is no record can be nobody's.
+    fn find(&self, view: &View<'_>, name: &str, news: &mut News) {
+        let queue = &self.reader.queue;
+        let is_ours = |id: &str| {
+            view.ledger.plans.contains_key(id)
+                || news.events.iter().any(|event| matches!(&event.what, What::Plan(told) if told.id == id))
+        };
+        let mut by_line: BTreeMap<usize, (&str, Vec<&str>)> = BTreeMap::new();
+        for fault in queue.faults.iter().filter(|fault| is_ours(&fault.id)) {
+            by_line.entry(fault.line).or_insert((&fault.id, Vec::new())).1.push(&fault.fault);
+        }
+        let found = by_line.into_iter().filter_map(|(line, (id, facts))| {
+            let place = format!("{name}:{line}");
+            let is_new = !view.ledger.tracks.is_found("", RULE, &place);
+            let who = queue.records.get(id).map(|(_, record)| record.worker.clone()).unwrap_or_default();
+            let (rule, fact) = (RULE.to_owned(), facts.join("; "));
+            let finding = Finding { rule, place, who, fact, ..Finding::default() };
+            is_new.then(|| Event::of_root(view.now.wall, What::Found(Box::new(finding))))
+        });
+        let mut found: Vec<Event> = found.collect();
+        news.events.append(&mut found);
+        let latest = queue.lines().saturating_sub(LATEST);
+        let nobodys = queue.faults.iter().rev().filter(|fault| fault.id.is_empty() && fault.line > latest);
+        news.faults
+            .extend(nobodys.take(MOST_FAULTS).map(|fault| format!("{name}:{}: {}", fault.line, fault.fault)));
+    }
+}
+
+/// It is of this root, pending, and an hour has passed over it.
+fn is_over(view: &View<'_>, id: &str, record: &Record) -> bool {
+    record.state == PlanState::Pending
+        && view.ledger.plans.contains_key(id)
+        && view.now.wall.saturating_sub(record.created) > LIFE
+}
+
+#[cfg(test)]
+mod tests;
