@@ -4,8 +4,6 @@
 //! The journal is a format of our own and the record of this model, so its types carry their own serialisation.
 //! Fields that are empty are left out; an event of a newer version is read as [`What::Unknown`].
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
@@ -15,6 +13,10 @@ use super::reading::{Exploration, Reading};
 use super::task::TaskChange;
 use super::track::{Finding, Posting, Said};
 use super::wait::is_background;
+
+mod call;
+
+pub use call::{Message, Spawn};
 
 /// The version that every line carries as `v`.
 pub const VERSION: u32 = 1;
@@ -312,62 +314,6 @@ pub enum What {
 
 /// Before a number: the key of an agent in a list of those that a signal asks for, such as `REQUEST_WORKERS`.
 pub const WORKER: &str = "worker_";
-
-/// A message that one agent sent to another, without its body.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "a record of independent facts")]
-pub struct Message {
-    /// The recipient as the sender wrote it.
-    pub to: String,
-    /// Whether the client delivered it.
-    pub delivered: bool,
-    /// The leading word in capitals before `:`, or the `type` of a structured message.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub head: String,
-    /// The id that request and response share.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub request_id: String,
-    /// Short hash of the body.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub hash: String,
-    /// The sender as the client routed it; empty if it did not say.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub sender: String,
-    /// Names of agents that the signal carries, by key, such as `coder_name` or `worker_1`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub names: BTreeMap<String, String>,
-    /// What a response says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub approve: Option<bool>,
-    /// The client did not say whether it was delivered.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unconfirmed: bool,
-    /// A person, not the recipient, decides on it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub operator: bool,
-    /// The sender says that it is ready for its next task.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub ready: bool,
-}
-
-/// An agent that another began.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Spawn {
-    /// Its name.
-    pub name: String,
-    /// Its id, if the client said.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub id: String,
-    /// The kind of agent.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub kind: String,
-    /// It stays and takes messages; otherwise its result comes back by itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub teammate: bool,
-    /// It runs as a client of its own.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub apart: bool,
-}
 
 impl Event {
     /// Makes an event that belongs to no session.
