@@ -19,7 +19,7 @@ const WHO: [&str; 9] = [
     "\"names\":",
     "\"roster\"",
     "\"subctl",
-    "\"task\":",
+    "\"task_change\":",
     "\"plan\"",
     "\"operator\":true",
 ];

@@ -48,7 +48,7 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stopped: String,
     /// What became of a task of the team's list.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "task_change", default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Box<TaskChange>>,
     /// What happened.
     #[serde(flatten)]
@@ -357,3 +357,6 @@ impl Event {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

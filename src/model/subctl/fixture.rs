@@ -34,8 +34,13 @@ fn row(head: &str, answers: Vec<Answer>) -> Signal {
 /// The table.
 pub(crate) fn table() -> Table {
     let lead = words(&["lead"]);
+    // Its answer counts whomever it names.
+    let agreed = answer("shutdown_response", true)
+        .into_iter()
+        .map(|answer| Answer { to: words(&["anyone"]), ..answer })
+        .collect();
     let signals = vec![
-        Signal { from: lead.clone(), ..row("shutdown_request", answer("shutdown_response", true)) },
+        Signal { from: lead.clone(), ..row("shutdown_request", agreed) },
         row("shutdown_response", Vec::new()),
         Signal {
             to: lead.clone(),

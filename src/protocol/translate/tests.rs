@@ -76,8 +76,8 @@ fn every_recorded_payload_has_its_line() {
     StopFailure.unknown: {"event":"api_error","error":"unknown"}
     SubagentStart: {"agent":"00a1","name":"reviewer","event":"agent_start"}
     SubagentStop: {"agent":"00a1","name":"reviewer","event":"agent_stop"}
-    TaskCompleted: {"event":"other","hook":"TaskCompleted"}
-    TaskCreated: {"event":"other","hook":"TaskCreated"}
+    TaskCompleted: {"task_change":{"id":"2","status":"completed"},"event":"other","hook":"TaskCompleted"}
+    TaskCreated: {"task_change":{"id":"1","created":true,"status":"pending","subject":"55466f51"},"event":"other","hook":"TaskCreated"}
     TeammateIdle: {"agent":"00a1","name":"reviewer","event":"idle"}
     UserPromptSubmit.after-rewake: {"event":"prompt","wake":true}
     UserPromptSubmit: {"event":"prompt"}
