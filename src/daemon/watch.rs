@@ -95,22 +95,31 @@ impl Watch {
             return;
         }
         let kept: BTreeSet<&PathBuf> = folders.iter().collect();
-        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        for gone in before.iter().filter(|folder| !kept.contains(folder)) {
-            if owners.get(gone) == Some(&Owner::Other(place)) {
-                owners.remove(gone);
-                self.folders.remove(gone);
-                if let Some(watcher) = &mut self.watcher {
-                    guarded(|| watcher.unwatch(gone).ok());
-                }
+        let gone = self.change_owners(|owners| {
+            let mut gone = before.to_vec();
+            gone.retain(|folder| !kept.contains(folder) && owners.get(folder) == Some(&Owner::Other(place)));
+            for folder in &gone {
+                owners.remove(folder);
+            }
+            for folder in folders {
+                owners.entry(folder.clone()).or_insert(Owner::Other(place));
+            }
+            gone
+        });
+        for folder in gone {
+            self.folders.remove(&folder);
+            if let Some(watcher) = &mut self.watcher {
+                guarded(|| watcher.unwatch(&folder).ok());
             }
         }
-        for folder in folders {
-            owners.entry(folder.clone()).or_insert(Owner::Other(place));
-        }
-        drop(owners);
         self.others.insert(place, folders.to_vec());
         self.watch_others();
+    }
+
+    /// The watcher's thread needs this lock for each event, and answers no call of ours until it has it: nothing of the
+    /// watcher may be called under it.
+    fn change_owners<T>(&self, change: impl FnOnce(&mut HashMap<PathBuf, Owner>) -> T) -> T {
+        change(&mut self.owners.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Watches folders that are new or were made again.
@@ -257,3 +266,6 @@ fn explain(error: &notify::Error) -> String {
         _ => format!("inotify: {}", io::Error::other(error.to_string())),
     }
 }
+
+#[cfg(test)]
+mod tests;
