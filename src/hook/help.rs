@@ -2,13 +2,13 @@
 //! names, and an agent that goes on although it asked and would have to stop. Each case is told once, to the sender.
 
 use super::scene::Scene;
-use crate::model::event::{Message, What};
+use crate::model::event::What;
 use crate::model::signals::Reply as Due;
 use crate::model::wording;
 use crate::store::{asked, journal, signals};
 
-/// The lines of a journal that tell who is there and who plays what.
-const WHO: [&str; 5] = ["\"agent_st", "\"session_", "\"spawn\":", "\"names\":", "\"roster\""];
+/// The lines of a journal that tell who is there, who plays what, and what has been told.
+const WHO: [&str; 6] = ["\"agent_st", "\"session_", "\"spawn\":", "\"names\":", "\"roster\"", "\"helped\""];
 
 /// Names in one sentence.
 const MOST_NAMES: usize = 6;
@@ -32,13 +32,17 @@ pub(super) fn sent(scene: &Scene) -> Option<String> {
     let found = graph.rules().find(&message.head, message.operator, team.known(&name), team.known(&to));
     let (table, row) = found?;
     if team.is_misrouted(graph.rules(), table, row, &to) {
+        let key = format!("misrouted {name} {} {}", message.head, message.to);
+        if team.was_told(&key) {
+            return None;
+        }
         let meant: Vec<String> = team
             .alive(graph.rules())
             .filter(|name| table.plays_any(team.known(name), &row.to))
             .take(MOST_NAMES)
             .map(|name| graph.display(&session, name))
             .collect();
-        note(scene, "misrouted", message);
+        scene.journal(&[scene.of_session(What::Helped { key })]);
         return Some(wording::misrouted(&message.head, &graph.display(&session, &to), &meant));
     }
     if row.reply == Due::Due {
@@ -55,17 +59,12 @@ pub(super) fn goes_on(scene: &Scene) -> Option<String> {
     }
     let what = asked::take(&scene.root, &scene.event.session, &scene.event.agent)?;
     let (head, to) = what.split_once('\n')?;
-    let message = Message { head: head.to_owned(), to: to.to_owned(), ..Message::default() };
-    note(scene, "went-on-after-blocking-send", &message);
+    let key = format!("went-on-after-blocking-send {head} {to}");
+    scene.journal(&[scene.of_session(What::Helped { key })]);
     Some(wording::goes_on(head, to, scene.payload.tool()))
 }
 
 /// The turn is over, or another begins.
 pub(super) fn turn_over(scene: &Scene) {
     asked::forget(&scene.root, &scene.event.session, &scene.event.agent);
-}
-
-fn note(scene: &Scene, case: &str, message: &Message) {
-    let key = format!("{case} {} {}", message.head, message.to);
-    scene.journal(&[scene.of_session(What::Helped { key })]);
 }

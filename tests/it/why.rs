@@ -64,6 +64,11 @@ fn a_message_to_another_agent_than_the_table_names_is_told_to_its_sender() {
     );
     assert_eq!(send(&world, "rakim", "krs-one", "READY: state updated"), Ran::silence());
     assert_eq!(world.count(|what| matches!(what, What::Helped { .. })), 1);
+    // Once for each case: the same again is told nobody, another signal or another agent is another case.
+    assert_eq!(send(&world, "rakim", "team-lead", "READY: once more"), Ran::silence());
+    start(&world, &["sentinel"]);
+    send(&world, "sentinel", "team-lead", "READY: state updated").context("PostToolUse");
+    assert_eq!(world.count(|what| matches!(what, What::Helped { .. })), 2);
 }
 
 #[test]
