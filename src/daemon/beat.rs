@@ -1,12 +1,15 @@
-//! A sign of work that the daemon itself saw: a track moved in a root without `.kiln/`, where tracks are the work.
+//! The activity as the daemon itself writes it: a track moved in a root without `.kiln/`, where tracks are the work; or the
+//! file is gone although its session lives.
 
 use std::time::Duration;
 
+use crate::model::activity::Activity;
 use crate::model::event::{Event, What};
 use crate::model::ledger::Ledger;
 use crate::model::moment::Moment;
 use crate::model::sight::Sight;
 use crate::model::{stage, track};
+use crate::store::activity_file::Loaded;
 use crate::store::file::FileError;
 use crate::store::root::Root;
 use crate::store::{activity_file, journal, pending};
@@ -43,4 +46,28 @@ pub(super) fn beat(
     }
     sight.activity = Some(loaded.activity);
     Ok(())
+}
+
+/// Writes an activity that somebody took away again, by what the journal knows of it. Without it the silence of a session
+/// that lives would be no silence, for ever. What the end of the last session takes away stays away.
+///
+/// # Errors
+/// It could not be stored.
+pub(super) fn restore(root: &Root, sight: &mut Sight, ledger: &Ledger, now: Moment) -> Result<(), FileError> {
+    if sight.activity.is_some() || sight.flag.is_some() || !sight.is_active() {
+        return Ok(());
+    }
+    let Some(activity) = Activity::of_journal(ledger, |id| sight.living.iter().any(|living| living == id))
+    else {
+        return Ok(());
+    };
+    let held = activity_file::hold(root, PATIENCE)?;
+    if activity_file::load(root).is_some() {
+        return Ok(());
+    }
+    let mut loaded = Loaded { activity, ..Loaded::default() };
+    held.store(&mut loaded)?;
+    sight.activity = Some(loaded.activity);
+    let fault = "activity.json was gone; it was written again by what the journal knows".to_owned();
+    journal::append(root, &[Event::of_root(now.wall, What::Fault { fault })])
 }

@@ -9,14 +9,14 @@ use std::time::Duration;
 use tracing::{info, warn};
 
 use super::act::{Outcome, Scene, act};
-use super::beat::beat;
+use super::beat::{beat, restore};
 use super::rosters::Rosters;
 use super::sight::{Memo, find_stage, follow, look};
 use super::sources::Sources;
 use crate::model::event::{Event, What};
 use crate::model::moment::Moment;
 use crate::model::pipeline::{Effect, End, Pipeline, Step};
-use crate::model::policy::Policy;
+use crate::model::policy::{Mode, Policy};
 use crate::model::sight::Sight;
 use crate::model::wording::report;
 use crate::store::beacon::Beacon;
@@ -173,6 +173,11 @@ impl Post {
         let news = follow(&mut self.follower, &self.root, &mut sight);
         self.take_news(&news, &mut sight, now);
         events.extend(news);
+        if self.pipeline.policy().daemon.mode == Mode::Act
+            && let Err(error) = restore(&self.root, &mut sight, &self.follower.ledger, now)
+        {
+            sight.faults.push(chain(&error));
+        }
         let step = self.pipeline.step(&sight, &self.follower.ledger, now);
         let mut faults = std::mem::take(&mut sight.faults);
         let (end, told) = self.carry_out(&step, &sight, now, &mut faults);

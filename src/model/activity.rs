@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::ledger::Ledger;
+
 /// The seven fields of `activity.json`, and whatever else its other writers keep there.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Activity {
@@ -38,6 +40,21 @@ impl Activity {
             return !(in_chain && is_idle);
         }
         in_chain && !is_idle && is_unresumed()
+    }
+
+    /// Returns what the file would say by the journal alone, were it not for the teammates: None if no session has
+    /// worked yet among those for which `is_live` holds.
+    pub fn of_journal(ledger: &Ledger, is_live: impl Fn(&str) -> bool) -> Option<Self> {
+        let begun = ledger.live().filter(|(id, _)| is_live(id)).map(|(_, session)| session.since).min()?;
+        let episode = ledger.episode.as_ref();
+        (ledger.last_work >= begun).then(|| Self {
+            last_activity_ts: ledger.last_work / 1000,
+            last_activity_source: "journal".to_owned(),
+            last_nudge_ts: episode.map_or(0, |episode| episode.last.max(episode.since) / 1000),
+            nudge_count: episode.map_or(0, |episode| episode.nudges),
+            pipeline_phase: ledger.stage.clone(),
+            ..Self::default()
+        })
     }
 
     /// Takes note of work at `now` (unix seconds).

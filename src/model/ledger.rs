@@ -134,6 +134,9 @@ pub enum State {
 pub struct Episode {
     /// The first nudge, unix milliseconds.
     pub since: Millis,
+    /// The last nudge, unix milliseconds.
+    #[serde(default)]
+    pub last: Millis,
     /// Nudges staged so far.
     pub nudges: u32,
     /// When work was seen again, unix milliseconds.
@@ -271,9 +274,10 @@ impl Ledger {
         match &mut self.episode {
             Some(episode) if n > 1 => {
                 episode.nudges = n;
+                episode.last = at;
                 episode.resumed = None;
             }
-            _ => self.episode = Some(Episode { since: at, nudges: n, resumed: None }),
+            _ => self.episode = Some(Episode { since: at, last: at, nudges: n, resumed: None }),
         }
     }
 

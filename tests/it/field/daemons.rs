@@ -158,6 +158,27 @@ fn f22_the_view_follows_the_activity_however_it_is_written() {
 }
 
 #[test]
+fn f22_an_activity_that_is_taken_away_from_a_living_session_hides_no_stall_and_no_count() {
+    let world = Timed::new("build");
+    world.settings("[daemon]\ntick = \"200ms\"\n");
+    world.begin();
+    // A session that has done nothing yet has none, and is silent by right.
+    world.pass(6 * 60);
+    world.quiet("active");
+    assert!(!world.root.activity().exists());
+    world.does("PostToolUse", &json!({"tool_name": "Read", "tool_use_id": "t"}));
+    for n in 1..=3 {
+        fs::remove_file(world.root.activity()).unwrap();
+        eventually("it is written again", || world.root.activity().exists());
+        world.pass(if n == 1 { 6 * 60 } else { 11 * 60 });
+        world.nudge(n);
+    }
+    let is_fault =
+        |what: &What| matches!(what, What::Fault { fault } if fault.contains("activity.json was gone"));
+    assert_eq!(world.count(is_fault), 3);
+}
+
+#[test]
 fn f22_folders_that_are_made_again_are_watched_again_by_one_daemon() {
     let world = Timed::new("build");
     let daemon = world.begin();
