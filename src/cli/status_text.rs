@@ -11,7 +11,7 @@ use super::status::{View, state_word};
 use super::status_tasks;
 use super::status_tracks;
 use crate::model::drawing::{Edge, lines};
-use crate::model::judge::{agents, name_of};
+use crate::model::judge::{Reason, Verdict, agents, name_of};
 use crate::model::moment::Millis;
 use crate::model::wait::span;
 use crate::model::wording::plain;
@@ -75,7 +75,14 @@ fn verdict(view: &View) -> (Style, String) {
     let bad = AnsiColor::Red.on_default().bold();
     let fair = AnsiColor::Yellow.on_default().bold();
     match view.exit() {
-        0 => (good, "healthy".to_owned()),
+        0 => match &view.verdict {
+            Verdict::Quiet { reason: Reason::WaitsForPerson(_), .. } => {
+                (fair, "waiting for a person".to_owned())
+            }
+            Verdict::Quiet { reason: Reason::ApiHold(_), .. } => (fair, "waiting for the API".to_owned()),
+            Verdict::Quiet { reason: Reason::Paused, .. } => (fair, "paused".to_owned()),
+            _ => (good, "healthy".to_owned()),
+        },
         1 => (bad, format!("STALLED: no work for {}", silence(view))),
         2 => (bad, "FLAGGED: nudging did not help; a person has to look".to_owned()),
         3 => (bad, "NOT WATCHED: run \"watchdog start\"".to_owned()),

@@ -124,6 +124,10 @@ impl Watch {
 
     /// Watches folders that are new or were made again.
     pub fn refresh(&mut self, roots: &[Root]) {
+        // Why there is no watcher at all stays to be said.
+        if self.watcher.is_none() {
+            return;
+        }
         self.fault = None;
         for folder in roots.iter().flat_map(|root| [root.home(), root.tmp()]) {
             if let Some(error) = self.watch_one(folder) {

@@ -203,7 +203,7 @@ fn a_person_is_asked() {
     let (code, text) = status(&world);
     assert_eq!(code, 0);
     insta::assert_snapshot!(text, @"
-    verdict   healthy
+    verdict   waiting for a person
     watching  yes, by inotify since hh:mm:ss (pid PID)
     project   .kiln (stage build)
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
@@ -251,7 +251,7 @@ fn the_api_holds() {
     let (code, text) = status(&world);
     assert_eq!(code, 0);
     insta::assert_snapshot!(text, @"
-    verdict   healthy
+    verdict   waiting for the API
     watching  yes, by inotify since hh:mm:ss (pid PID)
     project   .kiln (stage build)
     pipeline  stage build; last work 7 min ago (PostToolUse:Read)
