@@ -101,20 +101,27 @@ fn an_idle_lead_is_woken_by_a_file_that_somebody_else_wrote() {
     let client = Client::open(&project, &api, UNASKED);
     client.prompt("@say hello");
     project.first_recorded("Stop", "last_assistant_message", "hello");
-    // A client that has just begun does not watch yet, and says nowhere when it does: the file is written until it is seen.
+    // A client that has just begun does not watch yet, and says nowhere when it does; and a wake that comes while it is
+    // about to end a turn may be dropped by it. Each way of being wrong is told once: the file is mended and spoilt again.
     let mut times = 0;
     let woken = wait_for("the lead to be woken", || {
         times += 1;
-        project.write(".kiln/docs/architecture.md", &format!("# Architecture, written {times} times\n"));
         let seen = || {
             api.holding("KILN ASYNC REWAKE: KILN GUARD: .kiln/docs/architecture.md is not as")
                 .into_iter()
                 .next()
         };
-        wait_up_to(Duration::from_secs(3), seen)
+        let path = ".kiln/docs/architecture.md";
+        project.write(path, &format!("<!-- status: complete -->\n# Architecture, mended {times} times\n"));
+        wait_up_to(Duration::from_secs(1), seen).or_else(|| {
+            project.write(path, &format!("# Architecture, written {times} times\n"));
+            wait_up_to(Duration::from_secs(4), seen)
+        })
     });
     assert!(woken.holds("<task-notification>"), "{}", woken.conversation());
-    assert_eq!(on_record(&project), ["state_files"]);
+    let mut recorded = on_record(&project);
+    recorded.dedup();
+    assert_eq!(recorded, ["state_files"]);
 }
 
 #[test]
