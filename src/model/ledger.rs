@@ -343,6 +343,10 @@ impl Ledger {
             session.end(event.at);
         }
         self.idle_since = None;
+        // What was done is over with the last session; the next has done nothing yet.
+        if self.live().all(|(id, _)| id.is_empty()) {
+            self.last_work = 0;
+        }
         self.forget();
     }
 

@@ -3,7 +3,7 @@
 
 use super::sketch::Sketch;
 use super::team_rule::{Fault, Rule, shown};
-use crate::model::wording::plain;
+use crate::model::wording::{is_invisible, plain};
 
 mod rationale;
 
@@ -130,7 +130,8 @@ fn task_id(data: &Sketch, faults: &mut Vec<Fault>) -> String {
         ));
     }
     // What is no word names no task; it may be a text that is nobody's business.
-    let is_word = id.len() <= 80 && !id.contains(char::is_whitespace);
+    let is_word =
+        id.len() <= 80 && !id.contains(|c: char| c.is_whitespace() || c.is_control() || is_invisible(c));
     if is_word { plain(id, 80) } else { String::new() }
 }
 

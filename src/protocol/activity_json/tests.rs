@@ -311,3 +311,16 @@ proptest! {
         prop_assert_eq!(read.has_stamp, read.activity.last_activity_ts > 0 && !read.faults.iter().any(|f| f.starts_with("not JSON")));
     }
 }
+
+/// Found by the fuzzer: a number of somebody else's that changed with every write.
+#[test]
+fn foreign_numbers_are_written_as_they_were_read() {
+    for number in
+        ["1.79000088880000000000000000899135604428e43", "0.1", "1e-320", "-2.5e300", "18446744073709551615"]
+    {
+        let text = format!("{{\"last_activity_ts\": 7, \"other\": {number}}}");
+        let first = super::read(text.as_bytes()).activity;
+        assert_eq!(first.foreign["other"], serde_json::from_str::<Value>(number).unwrap());
+        assert_eq!(super::read(&super::write(&first)).activity, first, "{number}");
+    }
+}

@@ -303,3 +303,13 @@ proptest! {
         }
     }
 }
+
+/// Found by the fuzzer: what is shown as a blank would have made two words of one.
+#[test]
+fn a_task_of_more_than_one_word_is_nobody_s_task() {
+    for id in ["CHECKP\u{8}NT-001", "IMPL\u{200b}-001", "IMPL 001", "IMPL\n-001"] {
+        let (update, faults) = of(&with("task_id", json!(id)));
+        assert_eq!(update.task, "", "{id:?}");
+        assert!(faults.iter().any(|fault| fault.contains("not of the form TASK-001")), "{faults:?}");
+    }
+}

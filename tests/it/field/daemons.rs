@@ -176,6 +176,13 @@ fn f22_an_activity_that_is_taken_away_from_a_living_session_hides_no_stall_and_n
     let is_fault =
         |what: &What| matches!(what, What::Fault { fault } if fault.contains("activity.json was gone"));
     assert_eq!(world.count(is_fault), 3);
+    // What the end of the last session takes away stays away, also from the same session that comes again.
+    assert_eq!(world.hook(&world.event("SessionEnd", &json!({"reason": "other"}))).code, 0);
+    eventually("the daemon has gone", || world.daemons().is_empty());
+    world.begin();
+    world.pass(6 * 60);
+    world.quiet("active");
+    assert!(!world.root.activity().exists());
 }
 
 #[test]
