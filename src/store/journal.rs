@@ -102,21 +102,26 @@ fn read_from(mut file: File, offset: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads all that is kept, the rotated file first.
-///
-/// # Errors
-/// A file is there but cannot be read.
-pub fn all(root: &Root) -> Result<Vec<Event>, FileError> {
-    let mut events = Vec::new();
+/// The texts of all that is kept, the rotated file's first.
+fn texts(root: &Root) -> Result<Vec<Vec<u8>>, FileError> {
+    let mut texts = Vec::new();
     let path = root.in_own(OLD);
     if let Some(file) = open_own(&path)?
         // A rotation that was killed half-way leaves one file with both names.
         && !is_current(&file, root)
     {
-        events.extend(parse(&read_from(file, 0).map_err(FileError::of("read", &path))?));
+        texts.push(read_from(file, 0).map_err(FileError::of("read", &path))?);
     }
-    events.extend(parse(&text(root)?));
-    Ok(events)
+    texts.push(text(root)?);
+    Ok(texts)
+}
+
+/// Reads all that is kept, the rotated file first.
+///
+/// # Errors
+/// A file is there but cannot be read.
+pub fn all(root: &Root) -> Result<Vec<Event>, FileError> {
+    Ok(texts(root)?.iter().flat_map(|text| parse(text)).collect())
 }
 
 /// Folds the present journal, without the meaning of signals.
@@ -151,36 +156,7 @@ pub fn fold_lines_with(root: &Root, words: &[&str]) -> Result<Ledger, FileError>
 /// # Errors
 /// The journal is there but cannot be read.
 pub fn fold_selected(root: &Root, words: &[&str], rules: Arc<Rules>) -> Result<Ledger, FileError> {
-    let mut ledger = Ledger::with(rules);
-    let text = text(root)?;
-    text.split(|byte| *byte == b'\n')
-        .filter(|line| {
-            is_snapshot(line) || words.iter().any(|word| memmem::find(line, word.as_bytes()).is_some())
-        })
-        .filter_map(parse_line)
-        .for_each(|event| ledger.apply(&event));
-    Ok(ledger)
-}
-
-/// Returns the events of all that is kept in whose lines one of the words occurs, oldest first.
-///
-/// # Errors
-/// A file is there but cannot be read.
-pub fn selected(root: &Root, words: &[&str]) -> Result<Vec<Event>, FileError> {
-    let mut events = Vec::new();
-    let mut take = |text: &[u8]| {
-        let lines = text.split(|byte| *byte == b'\n');
-        let is_meant = |line: &&[u8]| words.iter().any(|word| memmem::find(line, word.as_bytes()).is_some());
-        events.extend(lines.filter(is_meant).filter_map(parse_line));
-    };
-    let path = root.in_own(OLD);
-    if let Some(file) = open_own(&path)?
-        && !is_current(&file, root)
-    {
-        take(&read_from(file, 0).map_err(FileError::of("read", &path))?);
-    }
-    take(&text(root)?);
-    Ok(events)
+    fold_until(root, words, rules, |_| false)
 }
 
 /// Folds the same lines as they were before an event was appended.
@@ -193,14 +169,38 @@ pub fn fold_before(
     rules: Arc<Rules>,
     event: &Event,
 ) -> Result<Ledger, FileError> {
+    fold_until(root, words, rules, |next| next == event)
+}
+
+fn fold_until(
+    root: &Root,
+    words: &[&str],
+    rules: Arc<Rules>,
+    is_end: impl Fn(&Event) -> bool,
+) -> Result<Ledger, FileError> {
     let mut ledger = Ledger::with(rules);
     let text = text(root)?;
-    let is_meant = |line: &&[u8]| {
-        is_snapshot(line) || words.iter().any(|word| memmem::find(line, word.as_bytes()).is_some())
-    };
-    let lines = text.split(|byte| *byte == b'\n').filter(is_meant).filter_map(parse_line);
-    lines.take_while(|before| before != event).for_each(|before| ledger.apply(&before));
+    select(&text, |line| is_snapshot(line) || holds_any(line, words))
+        .take_while(|event| !is_end(event))
+        .for_each(|event| ledger.apply(&event));
     Ok(ledger)
+}
+
+/// Returns the events of all that is kept in whose lines one of the words occurs, oldest first.
+///
+/// # Errors
+/// A file is there but cannot be read.
+pub fn selected(root: &Root, words: &[&str]) -> Result<Vec<Event>, FileError> {
+    Ok(texts(root)?.iter().flat_map(|text| select(text, |line| holds_any(line, words))).collect())
+}
+
+/// Parses only the lines that are meant.
+fn select(text: &[u8], is_meant: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = Event> {
+    text.split(|byte| *byte == b'\n').filter(move |line| is_meant(line)).filter_map(parse_line)
+}
+
+fn holds_any(line: &[u8], words: &[&str]) -> bool {
+    words.iter().any(|word| memmem::find(line, word.as_bytes()).is_some())
 }
 
 fn is_snapshot(line: &[u8]) -> bool {
