@@ -1,11 +1,9 @@
 //! Looking at a root's files. `status`, `check` and the daemon look the same way.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::model::event::Event;
 use crate::model::ledger::Ledger;
-use crate::model::moment::Millis;
 use crate::model::sight::Sight;
 use crate::model::{stage, wording};
 use crate::store::activity_file::Loaded;
@@ -13,6 +11,7 @@ use crate::store::file::chain;
 use crate::store::journal::Follower;
 use crate::store::root::Root;
 use crate::store::sessions::{self, Session};
+use crate::store::settled::Stamp;
 use crate::store::{activity_file, flag_file, state_file};
 use crate::system::clients::{Life, life};
 use crate::system::clock;
@@ -31,14 +30,11 @@ struct Cached<T>(Option<Known<T>>);
 
 #[derive(Debug)]
 struct Known<T> {
-    stamp: Stamp,
+    stamp: Option<Stamp>,
     /// The file was written so short a time before it was read that a later write may bear the same stamp.
     is_fresh: bool,
     value: T,
 }
-
-/// Files are stamped by the kernel's own ticks, of 10 ms at most; twice that is on the safe side.
-const TICK: Millis = 20;
 
 impl<T> Default for Cached<T> {
     fn default() -> Self {
@@ -46,40 +42,23 @@ impl<T> Default for Cached<T> {
     }
 }
 
-/// Tells one state of a file from the next: place, size, times.
-type Stamp = Option<(u64, u64, u64, i64, i64, i64, i64)>;
-
 impl<T: Clone> Cached<T> {
     fn get(&mut self, path: &Path, read: impl FnOnce() -> T) -> T {
-        let stamp: Stamp = std::fs::symlink_metadata(path).ok().map(|meta| {
-            (
-                meta.dev(),
-                meta.ino(),
-                meta.len(),
-                meta.mtime(),
-                meta.mtime_nsec(),
-                meta.ctime(),
-                meta.ctime_nsec(),
-            )
-        });
+        let stamp = std::fs::symlink_metadata(path).ok().map(|meta| Stamp::of(&meta));
         match &self.0 {
             // A link's own stamp says nothing of the file behind it.
             Some(known) if known.stamp == stamp && !known.is_fresh && !path.is_symlink() => {
                 known.value.clone()
             }
             _ => {
-                let is_fresh = may_be_borne_again(stamp, clock::now().wall);
+                let now = clock::now().wall;
+                let is_fresh = stamp.is_some_and(|stamp| stamp.may_be_borne_again(now));
                 let value = read();
                 self.0 = Some(Known { stamp, is_fresh, value: value.clone() });
                 value
             }
         }
     }
-}
-
-/// Tells whether a file that is written now may bear the stamp that it has already: change times only go on.
-fn may_be_borne_again(stamp: Stamp, now: Millis) -> bool {
-    stamp.is_some_and(|(.., seconds, nanos)| now - (seconds * 1000 + nanos / 1_000_000) < TICK)
 }
 
 /// Looks at all of a root but its journal.

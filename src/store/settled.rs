@@ -10,6 +10,8 @@ use crate::model::moment::Millis;
 
 /// A file that was not changed for this long is written by nobody any more.
 const CALM: Millis = 2_000;
+/// Files are stamped by the kernel's own ticks, of 10 ms at most; twice that is on the safe side.
+const TICK: Millis = 20;
 
 /// Tells one state of a file from the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +33,19 @@ impl Stamp {
         }
     }
 
-    fn is_calm(&self, now: Millis) -> bool {
-        let modified = self.modified.0.saturating_mul(1000).saturating_add(self.modified.1 / 1_000_000);
-        now.saturating_sub(modified) >= CALM
+    /// Tells whether a file that is written now may bear the stamp that it has already: change times only go on.
+    pub fn may_be_borne_again(&self, now: Millis) -> bool {
+        now.saturating_sub(in_millis(self.changed)) < TICK
     }
+
+    fn is_calm(&self, now: Millis) -> bool {
+        now.saturating_sub(in_millis(self.modified)) >= CALM
+    }
+}
+
+/// A file's time (seconds and nanoseconds).
+fn in_millis((seconds, nanos): (i64, i64)) -> Millis {
+    seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000)
 }
 
 /// Waits until a file that looks wrong does not change any more.

@@ -7,6 +7,17 @@ use super::*;
 const LATER: Millis = 4_000_000_000_000;
 
 #[test]
+fn a_stamp_may_be_borne_again_for_as_long_as_the_kernels_tick() {
+    let stamp = Stamp { file: (1, 2), size: 3, modified: (0, 0), changed: (1_700_000_000, 500_000_000) };
+    let cases = [(1_700_000_000_500, true), (1_700_000_000_510, true), (1_700_000_000_520, false)];
+    for (now, expected) in cases {
+        assert_eq!(stamp.may_be_borne_again(now), expected, "{now}");
+    }
+    // A clock that was set back says nothing of what is new.
+    assert!(stamp.may_be_borne_again(1_600_000_000_000));
+}
+
+#[test]
 fn a_file_is_read_when_it_has_changed_and_settled_when_it_changes_no_more() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("meta.json");
