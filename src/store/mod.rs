@@ -12,6 +12,7 @@ pub mod guarded;
 pub mod iter_log;
 pub mod journal;
 pub mod lock;
+pub mod marks;
 pub mod pending;
 pub mod pid_file;
 pub mod plan_file;

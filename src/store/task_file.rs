@@ -2,11 +2,10 @@
 //! written), and what a call of TaskUpdate that is under way sets, in a small mark of ours.
 
 use std::fs::{self, File};
-use std::hash::{DefaultHasher, Hasher};
 use std::io::Read;
-use std::path::PathBuf;
 
-use super::file::{Access, FileError, own_folder, read_own, replace};
+use super::file::FileError;
+use super::marks::Marks;
 use super::root::Root;
 use super::team_file;
 use crate::protocol::guards::fields::Fields;
@@ -15,6 +14,8 @@ use crate::protocol::sketch;
 
 /// What is read of one file at most.
 const MOST: u64 = 256 * 1024;
+
+const MARKS: Marks = Marks { folder: "tasks", most: MOST };
 
 /// Reads the metadata of a task from the client's list. None = there is no such file, or it holds none.
 ///
@@ -41,38 +42,27 @@ pub fn of_client(session: &str, team: &str, id: &str) -> Option<Fields> {
     })
 }
 
-fn mark(root: &Root, session: &str, id: &str) -> PathBuf {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(session.as_bytes());
-    hasher.write_u8(0);
-    hasher.write(id.as_bytes());
-    root.in_own("tasks").join(format!("{:016x}", hasher.finish()))
-}
-
 /// Marks what a call that is under way sets.
 ///
 /// # Errors
 /// The mark could not be stored.
 pub fn put(root: &Root, session: &str, id: &str, set: &Fields) -> Result<(), FileError> {
-    let path = mark(root, session, id);
-    own_folder(&root.in_own("tasks"), 0o700)?;
     let lines: Vec<String> = set.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-    let text = lines.join("\n");
-    replace(&path, text.as_bytes(), &root.own(), Access::Private, false)
+    MARKS.put(root, session, id, &lines.join("\n"))
 }
 
 /// What the call that is under way sets.
 pub fn under_way(root: &Root, session: &str, id: &str) -> Fields {
-    let bytes = read_own(&mark(root, session, id), MOST).ok().flatten().unwrap_or_default();
+    let bytes = MARKS.get(root, session, id).unwrap_or_default();
     Fields::read(&String::from_utf8_lossy(&bytes))
 }
 
 /// Removes the mark: the call is over.
 pub fn forget(root: &Root, session: &str, id: &str) {
-    fs::remove_file(mark(root, session, id)).ok();
+    MARKS.remove(root, session, id);
 }
 
 /// Removes all marks.
 pub fn clear(root: &Root) {
-    fs::remove_dir_all(root.in_own("tasks")).ok();
+    MARKS.clear(root);
 }
