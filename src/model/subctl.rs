@@ -297,9 +297,7 @@ impl Graph {
             if let Some(wait) = team.waits.get_mut(key) {
                 wait.told = true;
             }
-        } else if ["subctl ", "misrouted "].iter().any(|case| key.starts_with(case))
-            && team.told.len() < MOST_TOLD
-        {
+        } else if team.told.len() < MOST_TOLD {
             team.told.insert(key.to_owned());
         }
     }

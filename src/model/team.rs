@@ -53,7 +53,7 @@ pub struct Team {
     pub parked: BTreeSet<(Millis, String)>,
     /// How it is known to be a subctl team: lead or worker (what the session is), or team; empty = it is not.
     pub subctl: String,
-    /// Keys of what its agents were told of that protocol.
+    /// Keys of what its agents were told at once.
     pub told: BTreeSet<String>,
 }
 

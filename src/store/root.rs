@@ -82,11 +82,16 @@ impl Root {
         if let Some(folder) = explicit.filter(|folder| !folder.is_empty()) {
             return Self::at(Path::new(folder)).ok();
         }
-        folders
-            .into_iter()
-            .flatten()
-            .filter(|folder| folder.is_absolute())
-            .find_map(|folder| Self::above(&folder))
+        // Most often they are one: a hook pays for each look at the file system.
+        let mut looked = Vec::new();
+        folders.into_iter().flatten().filter(|folder| folder.is_absolute()).find_map(|folder| {
+            if looked.contains(&folder) {
+                return None;
+            }
+            let found = Self::above(&folder);
+            looked.push(folder);
+            found
+        })
     }
 
     /// The project folder.
