@@ -146,7 +146,7 @@ impl Daemon {
     /// Folders made again get a new watch. If looks find changes of which no event told, the watcher is deaf (its
     /// thread died, or the file system sends nothing): it is made anew once, and from then on the tick serves.
     fn mind_the_watch(&mut self, place: usize) {
-        self.watch.refresh(&self.roots);
+        self.watch.refresh(place, &self.roots[place]);
         if self.watch.is_dead() {
             self.watch.renew(&self.roots, &self.hints);
             warn!("the thread that watches for file events had died and was made anew");
@@ -223,6 +223,7 @@ impl World for Daemon {
             if let Some(post) = self.posts[place].take() {
                 post.close(end.words());
             }
+            self.watch.leave(place);
             return None;
         }
         Some(look.nap)

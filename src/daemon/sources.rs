@@ -1,7 +1,9 @@
 //! Foreign files that are watched beside the pipeline: one file for each kind of source. What is new in them becomes
 //! events of the journal; from there on they are judged like all else.
 
+mod plans;
 mod tasks;
+mod team;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,9 +16,6 @@ use crate::model::sight::Sight;
 use crate::store::file::chain;
 use crate::store::journal;
 use crate::store::root::Root;
-
-mod plans;
-mod team;
 
 /// Foreign files are looked at this often at most, however often something else changes.
 const EVERY: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 //! File events: two folders of each root, non-recursive, and a bounded number of folders of others in it; only changes
 //! of files that matter. Events are a hint to look sooner; the tick is the floor when they are lost.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -53,7 +53,10 @@ pub struct Watch {
     others: HashMap<usize, Vec<PathBuf>>,
     /// What was watched, by its place on the disk: a folder that was made again is another.
     folders: HashMap<PathBuf, Place>,
+    /// Why there is no watcher.
     fault: Option<String>,
+    /// Why a root's own folder is not watched.
+    faults: BTreeMap<usize, String>,
     /// Roots in which changes were found of which no event told.
     deaf: BTreeSet<usize>,
     is_dead: bool,
@@ -82,7 +85,9 @@ impl Watch {
             Ok(watcher) => watch.watcher = Some(watcher),
             Err(error) => watch.fault = Some(explain(&error)),
         }
-        watch.refresh(roots);
+        for (place, root) in roots.iter().enumerate() {
+            watch.refresh(place, root);
+        }
         watch
     }
 
@@ -113,7 +118,7 @@ impl Watch {
             }
         }
         self.others.insert(place, folders.to_vec());
-        self.watch_others();
+        self.watch_others(place);
     }
 
     /// The watcher's thread needs this lock for each event, and answers no call of ours until it has it: nothing of the
@@ -122,25 +127,26 @@ impl Watch {
         change(&mut self.owners.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Watches folders that are new or were made again.
-    pub fn refresh(&mut self, roots: &[Root]) {
-        // Why there is no watcher at all stays to be said.
-        if self.watcher.is_none() {
-            return;
-        }
-        self.fault = None;
-        for folder in roots.iter().flat_map(|root| [root.home(), root.tmp()]) {
+    /// Watches folders of a root that are new or were made again.
+    pub fn refresh(&mut self, place: usize, root: &Root) {
+        self.faults.remove(&place);
+        for folder in [root.home(), root.tmp()] {
             if let Some(error) = self.watch_one(folder) {
-                self.fault = Some(explain(&error));
+                self.faults.insert(place, explain(&error));
             }
         }
-        self.watch_others();
+        self.watch_others(place);
+    }
+
+    /// A root has been left: nothing in it is watched for others' sake, and its fault is nobody's any more.
+    pub fn leave(&mut self, place: usize) {
+        self.follow(place, &[]);
+        self.faults.remove(&place);
     }
 
     /// That there is no watch for a folder of others is no fault: the tick serves it.
-    fn watch_others(&mut self) {
-        let others: Vec<PathBuf> = self.others.values().flatten().cloned().collect();
-        for folder in others {
+    fn watch_others(&mut self, place: usize) {
+        for folder in self.others.get(&place).cloned().unwrap_or_default() {
             self.watch_one(folder);
         }
     }
@@ -178,7 +184,8 @@ impl Watch {
 
     /// How this daemon learns of changes in a root: `inotify`, or `polling (why)`.
     pub fn words(&self, place: usize) -> String {
-        match &self.fault {
+        // A limit that one root has met is all roots' limit.
+        match self.fault.as_ref().or_else(|| self.faults.values().next_back()) {
             Some(fault) => format!("polling ({fault})"),
             None if self.is_deaf(place) => "polling (no events arrive from this file system)".to_owned(),
             None => "inotify".to_owned(),
