@@ -36,6 +36,15 @@ pub struct Facts<'a> {
     pub dead: &'a BTreeSet<String>,
 }
 
+#[cfg(test)]
+impl<'a> Facts<'a> {
+    /// What is known of a root in which nothing but the journal tells anything.
+    pub(crate) fn of_journal(stage: &'a str, ledger: &'a Ledger, dead: &'a BTreeSet<String>) -> Self {
+        let times = Times { idle: Duration::ZERO, since_nudge: None };
+        Self { stage: Some(stage), activity: None, ledger, flagged: false, times, settling: None, dead }
+    }
+}
+
 /// The verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {

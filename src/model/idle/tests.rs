@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::Why;
 use crate::model::diagnosis::diagnose;
@@ -10,7 +9,6 @@ use crate::model::event::{Event, Message, What};
 use crate::model::judge::Facts;
 use crate::model::ledger::Ledger;
 use crate::model::overdue;
-use crate::model::rule::Times;
 use crate::model::signals::Rules;
 use crate::model::subctl::fixture::rules;
 use crate::model::task::{TaskChange, TaskState};
@@ -86,24 +84,12 @@ impl World {
     /// What the lead is told at this moment.
     fn notes(&self, later: i64) -> Vec<String> {
         let dead = BTreeSet::new();
-        let facts = facts(&self.ledger, &dead);
+        let facts = Facts::of_journal("build", &self.ledger, &dead);
         let notes = overdue::notes(&facts, self.now + later).0;
         notes
             .into_iter()
             .map(|note| format!("{}: {} {}", note.key, note.diagnosis.cause.word(), note.diagnosis.words))
             .collect()
-    }
-}
-
-fn facts<'a>(ledger: &'a Ledger, dead: &'a BTreeSet<String>) -> Facts<'a> {
-    Facts {
-        stage: Some("build"),
-        activity: None,
-        ledger,
-        flagged: false,
-        times: Times { idle: Duration::ZERO, since_nudge: None },
-        settling: None,
-        dead,
     }
 }
 
@@ -190,7 +176,7 @@ fn an_idle_worker_owes_nothing_and_one_that_is_not_does() {
     world.add("", What::TurnEnd);
     assert_eq!(waits(&world), 0, "it was acknowledged");
     let dead = BTreeSet::new();
-    let why = diagnose(&facts(&world.ledger, &dead), world.now);
+    let why = diagnose(&Facts::of_journal("build", &world.ledger, &dead), world.now);
     assert_eq!((why.cause.word(), why.root.as_str()), ("nobody-waits", "team-lead"), "{why:?}");
     assert!(why.evidence.iter().any(|line| line.starts_with("impl-1 has been idle since")), "{why:?}");
     // The next word is a task again.

@@ -78,18 +78,6 @@ fn apply(ledger: &mut Ledger, at: i64, id: &str, record: &Record) -> bool {
     true
 }
 
-fn facts<'a>(ledger: &'a Ledger, dead: &'a BTreeSet<String>) -> Facts<'a> {
-    Facts {
-        stage: Some("build"),
-        activity: None,
-        ledger,
-        flagged: false,
-        times: Times { idle: Duration::ZERO, since_nudge: None },
-        settling: None,
-        dead,
-    }
-}
-
 #[test]
 fn a_record_is_of_this_root_only_where_that_is_known() {
     let ledger = ledger();
@@ -141,14 +129,14 @@ fn a_pending_plan_waits_for_a_person_for_an_hour_and_not_longer() {
     let mut ledger = ledger();
     apply(&mut ledger, ASKED + 10, "id-1", &record(Pending));
     let dead = BTreeSet::new();
-    let all = waiting(&facts(&ledger, &dead));
+    let all = waiting(&Facts::of_journal("build", &ledger, &dead));
     let shown: Vec<_> =
         all.iter().map(|(key, held, until, told)| (key.as_str(), held.who.as_str(), *until, *told)).collect();
     assert_eq!(shown, [("id-1", "impl-1", ASKED + LIFE, false)], "the message and the record are one plan");
     let verdict = |now: i64| {
         let activity = crate::model::activity::Activity { last_activity_ts: 1, ..Default::default() };
         let times = Times { idle: Duration::from_secs(4000), since_nudge: None };
-        let facts = Facts { activity: Some(&activity), times, ..facts(&ledger, &dead) };
+        let facts = Facts { activity: Some(&activity), times, ..Facts::of_journal("build", &ledger, &dead) };
         judge(&facts, &Policy::default(), Moment { wall: now, awake: Duration::ZERO, boot: Duration::ZERO })
     };
     let held = verdict(ASKED + LIFE - 1);
@@ -157,7 +145,7 @@ fn a_pending_plan_waits_for_a_person_for_an_hour_and_not_longer() {
         "{held:?}"
     );
     assert_eq!(verdict(ASKED + LIFE).word(), "nudge");
-    let why = diagnose(&facts(&ledger, &dead), ASKED + LIFE + 1);
+    let why = diagnose(&Facts::of_journal("build", &ledger, &dead), ASKED + LIFE + 1);
     assert_eq!((why.cause.word(), why.root.as_str()), ("reply-owed", "team-lead"));
 }
 
@@ -170,7 +158,7 @@ fn the_operator_is_told_once_of_each_plan() {
     let dead = BTreeSet::new();
     let five = Duration::from_secs(300);
     let at = |ledger: &Ledger, now: i64| {
-        let (ripe, next) = untold(&facts(ledger, &dead), five, now);
+        let (ripe, next) = untold(&Facts::of_journal("build", ledger, &dead), five, now);
         (ripe.into_iter().map(|(key, held)| format!("{key}: {}", held.who)).collect::<Vec<_>>(), next)
     };
     assert_eq!(at(&ledger, ASKED), (vec![], Some(five + Duration::from_millis(1))));
@@ -194,10 +182,13 @@ fn a_decision_makes_the_answer_the_lead_s_to_give() {
         apply(&mut ledger, ASKED + 10, "id-1", &record(Pending));
         apply(&mut ledger, ASKED + 60_000, "id-1", &record(state));
         let dead = BTreeSet::new();
-        assert!(waiting(&facts(&ledger, &dead)).is_empty(), "nobody waits for a person any more");
+        assert!(
+            waiting(&Facts::of_journal("build", &ledger, &dead)).is_empty(),
+            "nobody waits for a person any more"
+        );
         let wait = ledger.graph.teams[SESSION].waits.values().find(|wait| wait.request == "plan-7").unwrap();
         assert_eq!((wait.operator, wait.due), (false, Some(ASKED + 60_000 + 15 * 60_000)));
-        let why = diagnose(&facts(&ledger, &dead), ASKED + 120_000);
+        let why = diagnose(&Facts::of_journal("build", &ledger, &dead), ASKED + 120_000);
         assert_eq!((why.cause.word(), why.root.as_str()), ("reply-owed", "team-lead"));
         assert!(
             why.evidence.iter().any(|line| line.starts_with(&format!("the request was {word} at "))),
@@ -225,7 +216,7 @@ fn a_worker_that_has_its_answer_waits_for_nobody_whatever_the_queue_says() {
         What::ToolEnd { tool, id: String::new(), failed: false, message: Some(message) },
     ));
     let dead = BTreeSet::new();
-    assert!(waiting(&facts(&ledger, &dead)).is_empty());
+    assert!(waiting(&Facts::of_journal("build", &ledger, &dead)).is_empty());
     assert!(!apply(&mut ledger, ASKED + 30, "id-1", &record(Pending)));
     assert!(apply(&mut ledger, ASKED + 40, "id-1", &record(Approved)), "it is followed to its end");
 }
@@ -235,7 +226,7 @@ fn plans_of_sessions_that_ended_wait_for_nobody_and_their_number_is_bounded() {
     let mut ledger = ledger();
     apply(&mut ledger, ASKED + 10, "id-1", &record(Pending));
     let dead = BTreeSet::from([SESSION.to_owned()]);
-    assert!(waiting(&facts(&ledger, &dead)).is_empty());
+    assert!(waiting(&Facts::of_journal("build", &ledger, &dead)).is_empty());
     for number in 0..1000 {
         let news = PlanNews {
             id: format!("id-{number}"),

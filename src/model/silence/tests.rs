@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::model::event::{Event, What};
-use crate::model::rule::Times;
 use crate::model::track::{Finding, Posting, Said};
 
 const MINUTE: Millis = 60_000;
@@ -44,8 +43,7 @@ fn folded(events: impl IntoIterator<Item = Event>) -> Ledger {
 }
 
 fn facts<'a>(ledger: &'a Ledger, dead: &'a BTreeSet<String>) -> Facts<'a> {
-    let times = Times { idle: Duration::ZERO, since_nudge: None };
-    Facts { stage: Some("working"), activity: None, ledger, flagged: false, times, settling: None, dead }
+    Facts::of_journal("working", ledger, dead)
 }
 
 /// The causes at a minute, and the minute at which there may be another.

@@ -1,7 +1,6 @@
 //! Every text to an agent or a person, and that foreign text in it is harmless.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -9,7 +8,6 @@ use serde_json::Value;
 use super::*;
 use crate::model::event::{Event, What};
 use crate::model::ledger::Ledger;
-use crate::model::rule::Times;
 
 /// 2027-01-15T08:00:00Z
 const NOW: Millis = 1_800_000_000_000;
@@ -39,11 +37,6 @@ fn team() -> Ledger {
     ledger
 }
 
-fn facts<'a>(ledger: &'a Ledger, dead: &'a BTreeSet<String>) -> Facts<'a> {
-    let times = Times { idle: Duration::ZERO, since_nudge: None };
-    Facts { stage: Some("build"), activity: None, ledger, flagged: false, times, settling: None, dead }
-}
-
 fn activity(teammates: &[&str]) -> Activity {
     Activity {
         last_activity_source: "PostToolUse:SendMessage".to_owned(),
@@ -53,7 +46,7 @@ fn activity(teammates: &[&str]) -> Activity {
 }
 
 fn nudge_for(ledger: &Ledger, teammates: &[&str]) -> String {
-    nudge(&facts(ledger, &BTreeSet::new()), &activity(teammates), 301, 1, 3, NOW)
+    nudge(&Facts::of_journal("build", ledger, &BTreeSet::new()), &activity(teammates), 301, 1, 3, NOW)
 }
 
 #[test]
@@ -82,9 +75,9 @@ fn a_nudge_after_the_api_failed() {
 #[test]
 fn a_flag_says_for_how_long_and_after_what() {
     let (ledger, dead) = (team(), BTreeSet::new());
-    insta::assert_snapshot!(flag(&facts(&ledger, &dead), 3, 2105, NOW), @"Silent for 35 min after 3 nudges. cause=waits-for-person; root=reviewer. reviewer has asked a person for permission: Write since 2027-01-15T07:48:30Z. rakim-build-3 was last seen at work 6 min ago. reviewer has asked a person for permission: Write since 2027-01-15T07:48:30Z. team-lead's turn ended 13 min ago. a4 was last seen at work 33 min ago. builder: Bash running for 3 h 20 min.");
+    insta::assert_snapshot!(flag(&Facts::of_journal("build", &ledger, &dead), 3, 2105, NOW), @"Silent for 35 min after 3 nudges. cause=waits-for-person; root=reviewer. reviewer has asked a person for permission: Write since 2027-01-15T07:48:30Z. rakim-build-3 was last seen at work 6 min ago. reviewer has asked a person for permission: Write since 2027-01-15T07:48:30Z. team-lead's turn ended 13 min ago. a4 was last seen at work 33 min ago. builder: Bash running for 3 h 20 min.");
     let alone = Ledger::default();
-    let shortly = [0, 1, 2].map(|nudges| flag(&facts(&alone, &dead), nudges, 301, NOW));
+    let shortly = [0, 1, 2].map(|nudges| flag(&Facts::of_journal("build", &alone, &dead), nudges, 301, NOW));
     insta::assert_snapshot!(shortly.join("\n"), @"
     Silent for 5 min after no nudge. cause=nobody-waits; root=team-lead. Nobody waits for anything; the next move is team-lead's. Evidence: no answer, tool, person or API is waited for.
     Silent for 5 min after 1 nudge. cause=nobody-waits; root=team-lead. Nobody waits for anything; the next move is team-lead's. Evidence: no answer, tool, person or API is waited for.
@@ -284,7 +277,7 @@ fn no_sentence_to_an_agent_is_a_command() {
     let advices = [ApiAdvice::Wait, ApiAdvice::Person, ApiAdvice::Retry, ApiAdvice::Neutral];
     let mut texts = vec![
         nudge_for(&ledger, &["builder"]),
-        flag(&facts(&ledger, &BTreeSet::new()), 3, 2105, NOW),
+        flag(&Facts::of_journal("build", &ledger, &BTreeSet::new()), 3, 2105, NOW),
         wake(&flag_wake("Silent for 35 min.")),
         spawn_acknowledged("rakim", "a1"),
         undeliverable("nobody", &names),
@@ -323,7 +316,7 @@ proptest! {
         }
         ledger.apply(&event(9, "", "", What::ApiError { error: b.clone(), holds: true, reset_at: None }));
         let dead = BTreeSet::new();
-        let facts = Facts { stage: Some(&b), ..facts(&ledger, &dead) };
+        let facts = Facts { stage: Some(&b), ..Facts::of_journal("build", &ledger, &dead) };
         let names: Vec<&str> = agents.iter().map(String::as_str).collect();
         let activity = Activity { last_activity_source: a.clone(), ..activity(&names) };
         for text in [
