@@ -24,7 +24,10 @@ fn run_behind(world: &Timed, words: &[&str]) -> (Running, Identity) {
     let mut outer = behind(words, &command);
     outer.stdin(Stdio::null());
     let running = launch(outer);
-    (running, world.daemon())
+    let daemon = world.daemon();
+    // It holds its lock a moment before it says what it is like.
+    eventually("it says so", || world.beacon().is_some());
+    (running, daemon)
 }
 
 fn watching(world: &Timed) -> String {
