@@ -79,10 +79,10 @@ pub(super) fn file_changed(scene: &Scene) -> Reply {
     Reply::Wake(wake(&refusal.text))
 }
 
-/// The files to be watched for the guards.
-pub(super) fn watched(scene: &Scene) -> Vec<PathBuf> {
+/// The folder to be watched for the guards.
+pub(super) fn watched(scene: &Scene) -> Option<PathBuf> {
     let is_wanted = scene.guards && is_on(scene, "state_files");
-    if is_wanted { state::watched(scene) } else { Vec::new() }
+    if is_wanted { state::watched(scene) } else { None }
 }
 
 /// Denies the call. It ends as it begins, or it would look like a tool that runs.

@@ -94,31 +94,33 @@ fn the_writer_hears_of_what_it_wrote_and_nobody_is_woken_for_it() {
     assert!(api.holding("KILN ASYNC REWAKE: KILN GUARD").is_empty());
 }
 
+/// The client sees a folder's new files only if the folder itself is named to it; of files that are named and not there it
+/// sees one.
 #[test]
-fn an_idle_lead_is_woken_by_a_file_that_somebody_else_wrote() {
+fn an_idle_lead_is_woken_by_each_file_that_somebody_else_wrote() {
     let project = guarded(&[]);
     let api = Api::start();
     let client = Client::open(&project, &api, UNASKED);
     client.prompt("@say hello");
     project.first_recorded("Stop", "last_assistant_message", "hello");
-    // A client that has just begun does not watch yet, and says nowhere when it does; and a wake that comes while it is
-    // about to end a turn may be dropped by it. Each way of being wrong is told once: the file is mended and spoilt again.
-    let mut times = 0;
-    let woken = wait_for("the lead to be woken", || {
-        times += 1;
-        let seen = || {
-            api.holding("KILN ASYNC REWAKE: KILN GUARD: .kiln/docs/architecture.md is not as")
-                .into_iter()
-                .next()
-        };
-        let path = ".kiln/docs/architecture.md";
-        project.write(path, &format!("<!-- status: complete -->\n# Architecture, mended {times} times\n"));
-        wait_up_to(Duration::from_secs(1), seen).or_else(|| {
-            project.write(path, &format!("# Architecture, written {times} times\n"));
-            wait_up_to(Duration::from_secs(4), seen)
-        })
-    });
-    assert!(woken.holds("<task-notification>"), "{}", woken.conversation());
+    for name in ["architecture", "codebase-state", "patterns"] {
+        let path = format!(".kiln/docs/{name}.md");
+        let told = format!("KILN ASYNC REWAKE: KILN GUARD: {path} is not as");
+        // A client that has just begun does not watch yet, and says nowhere when it does; and a wake that comes while
+        // it is about to end a turn may be dropped by it. Each way of being wrong is told once: the file is mended and
+        // spoilt again.
+        let mut times = 0;
+        let woken = wait_for("the lead to be woken", || {
+            times += 1;
+            let seen = || api.holding(&told).into_iter().next();
+            project.write(&path, &format!("# Written {times} times\n"));
+            wait_up_to(Duration::from_secs(4), seen).or_else(|| {
+                project.write(&path, &format!("<!-- status: complete -->\n# Mended {times} times\n"));
+                wait_up_to(Duration::from_secs(1), seen)
+            })
+        });
+        assert!(woken.holds("<task-notification>"), "{}", woken.conversation());
+    }
     let mut recorded = on_record(&project);
     recorded.dedup();
     assert_eq!(recorded, ["state_files"]);

@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 use super::super::scene::Scene;
 use super::{Refusal, guarded as event, seen};
 use crate::model::event::What;
-use crate::protocol::guards::artifact::{self, Kind, MINDS};
+use crate::protocol::guards::artifact::{self, DOCS, Kind};
 use crate::protocol::guards::review::Evidence;
 use crate::store::{guarded, journal};
 
 const GUARD: &str = "state_files";
 
-/// The files of the persistent minds: their names are known before they are there.
-pub(super) fn watched(scene: &Scene) -> Vec<PathBuf> {
-    MINDS.iter().map(|(_, file)| scene.root.in_kiln(file)).collect()
+/// The folder of the persistent minds' files, once it is there. Not its files: of several that are not there yet in one
+/// folder a client sees no more than one appear, and a folder that is missing makes it blind to the one above as well.
+pub(super) fn watched(scene: &Scene) -> Option<PathBuf> {
+    let folder = scene.root.in_kiln(DOCS);
+    folder.is_dir().then_some(folder)
 }
 
 /// An agent wrote a file.

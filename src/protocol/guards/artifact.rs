@@ -8,6 +8,9 @@ use super::{Violation, tdd};
 /// The exact first line of a persistent mind's file (`kiln-protocol`, "Status Marker Convention").
 pub const STATUS: &str = "<!-- status: complete -->";
 
+/// Where the persistent minds keep their files, below `.kiln/`.
+pub const DOCS: &str = "docs";
+
 /// The persistent minds and the file that each owns, below `.kiln/`.
 pub const MINDS: [(&str, &str); 3] = [
     ("rakim", "docs/codebase-state.md"),

@@ -159,16 +159,16 @@ fn watched(ran: &Ran) -> Vec<String> {
 }
 
 #[test]
-fn the_files_are_named_for_watching_when_the_session_begins() {
+fn the_folder_of_the_files_is_named_for_watching_when_the_session_begins() {
     let world = World::new("build");
     let start = world.event("SessionStart", &json!({"source": "startup"}));
     let two = ["pending-nudge.json", "DEADLOCK.flag"];
-    let all = ["pending-nudge.json", "DEADLOCK.flag", "codebase-state.md", "patterns.md", "architecture.md"];
-    assert_eq!(watched(&world.guarded(&start)), all);
+    assert_eq!(watched(&world.guarded(&start)), two, "a folder that is not there is not named");
+    let path = world.put(".kiln/docs/patterns.md", "x");
+    assert_eq!(watched(&world.guarded(&start)), ["pending-nudge.json", "DEADLOCK.flag", "docs"]);
     assert_eq!(watched(&world.hook(&start)), two);
     world.settings("[guards]\nstate_files = false\n");
     assert_eq!(watched(&world.guarded(&start)), two);
-    let path = world.put(".kiln/docs/patterns.md", "x");
     assert_eq!(written(&world, "Write", &path), Ran::silence());
     assert_eq!(changed(&world, &path, "add"), Ran::silence());
 }
