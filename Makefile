@@ -43,9 +43,8 @@ soak: ## One daemon, 50 sessions, ten minutes of work, stalls and crashes (SOAK_
 	cargo test --locked --features soak --test soak
 
 bench: build ## Measure hooks, bridge and daemon as ratios, side by side
-	tests/bench $(RELEASE)
 	cargo bench --locked --bench fold
-	WATCHDOG=$(abspath $(RELEASE)) cargo bench --locked --bench daemon
+	WATCHDOG=$(abspath $(RELEASE)) cargo bench --locked --profile dev --bench processes
 
 install: build ## Install binary, unit, man page and completions (PREFIX, DESTDIR)
 	install -D -m 755 $(RELEASE) "$(DESTDIR)$(PREFIX)/bin/watchdog"

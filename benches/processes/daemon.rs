@@ -1,89 +1,16 @@
-//! What the daemon and the bridge cost and how soon they act, measured on whole processes: `make bench`, or
-//! `cargo bench --bench daemon [-- PART…]` with the program in WATCHDOG (else the one of the bench profile).
-#![expect(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    reason = "a bench reads the clock, and ends where it cannot go on"
-)]
+//! How soon the daemon and the bridge act, and what they take while they wait.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
-const LOOK: Duration = Duration::from_micros(200);
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A part of the bench: its name, and what it does in a folder of its own.
-type Part = (&'static str, fn(&Path));
-
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
-    }
-}
-
-fn program() -> PathBuf {
-    std::env::var_os("WATCHDOG").map_or_else(|| env!("CARGO_BIN_EXE_watchdog").into(), PathBuf::from)
-}
-
-fn watchdog(root: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(program());
-    command.args(words).current_dir(root).env("CLAUDE_PID", std::process::id().to_string());
-    command
-        .env("CLAUDE_CODE_ENTRYPOINT", "cli")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command
-}
-
-fn fed(mut command: Command, payload: &str) -> Running {
-    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
-    Running(child)
-}
-
-fn heartbeat(root: &Path) {
-    let payload = json!({
-        "hook_event_name": "PostToolUse", "session_id": "s1", "cwd": root, "tool_name": "Bash", "tool_use_id": "t1",
-    });
-    fed(watchdog(root, &["hook"]), &payload.to_string()).0.wait().unwrap();
-}
-
-fn project(root: &Path, settings: &str) {
-    fs::create_dir_all(root.join(".kiln/tmp")).unwrap();
-    fs::write(root.join(".kiln/STATE.md"), "- **stage**: build\n").unwrap();
-    fs::write(root.join(".kiln/watchdog.toml"), settings).unwrap();
-}
-
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "{what}");
-        sleep(LOOK);
-    }
-}
+use super::{Running, fed, heartbeat, median, number, project, until, watchdog};
 
 fn stamp(path: &Path) -> Duration {
     fs::metadata(path).unwrap().modified().unwrap().duration_since(UNIX_EPOCH).unwrap()
-}
-
-fn median(mut all: Vec<Duration>) -> Duration {
-    all.sort();
-    all[all.len() / 2]
-}
-
-fn number(text: &str, name: &str) -> u64 {
-    let line = text.lines().find(|line| line.starts_with(name));
-    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
 }
 
 /// Memory in MiB, wake-ups and processor time of all threads.
@@ -108,7 +35,7 @@ fn costs(pid: u32) -> (f64, u64, Duration) {
 }
 
 /// The stamp is in whole seconds and the rule is "more than": the threshold of 2 s passes 3 s after the stamp.
-fn threshold(folder: &Path) {
+pub(super) fn threshold(folder: &Path) {
     let mut late = Vec::new();
     for round in 0..7 {
         let root = folder.join(format!("threshold-{round}"));
@@ -129,7 +56,7 @@ fn threshold(folder: &Path) {
     );
 }
 
-fn bridge(folder: &Path) {
+pub(super) fn bridge(folder: &Path) {
     let mut late = Vec::new();
     for round in 0..21 {
         let root = folder.join(format!("bridge-{round}"));
@@ -154,7 +81,7 @@ fn bridge(folder: &Path) {
     );
 }
 
-fn idle(folder: &Path) {
+pub(super) fn idle(folder: &Path) {
     let root = folder.join("idle");
     project(&root, "");
     heartbeat(&root);
@@ -170,7 +97,7 @@ fn idle(folder: &Path) {
     );
 }
 
-fn thousand(folder: &Path) {
+pub(super) fn thousand(folder: &Path) {
     let roots: Vec<PathBuf> = (0..1000).map(|n| folder.join(format!("many/{n}"))).collect();
     let mut command = watchdog(folder, &["run", "--stay"]);
     for root in &roots {
@@ -195,16 +122,4 @@ fn thousand(folder: &Path) {
         "1,000 roots, 1,000 heartbeats in {:.0} s {memory:>6.1} MiB, {share:.2} % of a core   (aim: 40 MiB, 0.5 %)",
         took.as_secs_f64()
     );
-}
-
-fn main() {
-    let folder = tempfile::tempdir().unwrap();
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let parts: [Part; 4] =
-        [("threshold", threshold), ("bridge", bridge), ("idle", idle), ("thousand", thousand)];
-    for (name, part) in parts {
-        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
-            part(folder.path());
-        }
-    }
 }
