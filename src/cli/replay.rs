@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     // A project's settings count only if it is named: a record is not the project one happens to stand in.
     let mut policy = place.config(place.named_root()?.as_ref())?.policy;
     for path in &args.table {
-        policy.tables.push(signals::read(path)?);
+        policy.tables.push(signals::read(path)?.into());
     }
     let text = read(&args.file)?;
     let items = trace::read(&text)

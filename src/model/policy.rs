@@ -1,6 +1,7 @@
 //! Every number and list that the rule and the judge use. Nothing else in `model` holds a constant of its own
 //! for them; `store::config` reads them from files, environment and flags.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::judge::LEAD;
@@ -32,7 +33,7 @@ pub struct Policy {
     /// Tools that are meant to be called again and again.
     pub polling_tools: Vec<String>,
     /// Tables of signals of the project's own.
-    pub tables: Vec<Table>,
+    pub tables: Vec<Arc<Table>>,
     /// How teams of subctl are watched.
     pub subctl: Subctl,
     /// Whom to tell, and when.
@@ -259,9 +260,9 @@ const ROSTER: &[&str] = &[
 
 impl Policy {
     /// Puts tables of signals (the project's own before the built-in ones) and the settings about agents together.
-    pub fn rules(&self, built_in: Vec<Table>) -> Rules {
+    pub fn rules(&self, built_in: &[Arc<Table>]) -> Rules {
         Rules {
-            tables: self.tables.iter().cloned().chain(built_in).collect(),
+            tables: self.tables.iter().chain(built_in).cloned().collect(),
             lead: self.lead.clone(),
             members: self.members.clone(),
             polling: self.polling_tools.iter().cloned().collect(),

@@ -2,6 +2,7 @@
 //! time. The tables themselves are data (`src/protocol/tables/`); this is their meaning.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::judge::LEAD;
@@ -9,8 +10,8 @@ use super::judge::LEAD;
 /// All that is known of the protocols in force, and what a person set about agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
-    /// The tables, the project's own first.
-    pub tables: Vec<Table>,
+    /// The tables, the project's own first; the built-in ones are shared by all roots.
+    pub tables: Vec<Arc<Table>>,
     /// What the lead is called.
     pub lead: String,
     /// Agents that exist although nothing was seen of them.
@@ -131,7 +132,7 @@ pub struct Known<'a> {
 impl Rules {
     /// Finds a row by its table and name.
     pub fn row(&self, table: &str, name: &str) -> Option<&Signal> {
-        let table = self.tables.iter().find(|entry| entry.name == table)?;
+        let table: &Table = self.tables.iter().find(|entry| entry.name == table)?;
         table.signals.iter().find(|signal| signal.name == name)
     }
 
@@ -143,7 +144,8 @@ impl Rules {
         from: Known<'_>,
         to: Known<'_>,
     ) -> Option<(&Table, &Signal)> {
-        let mut rows = self.tables.iter().flat_map(|table| table.signals.iter().map(move |row| (table, row)));
+        let tables = self.tables.iter().map(AsRef::as_ref);
+        let mut rows = tables.flat_map(|table: &Table| table.signals.iter().map(move |row| (table, row)));
         let named = rows.clone().find(|(table, row)| {
             row.head != "*"
                 && matches(&row.head, head)

@@ -1,6 +1,7 @@
 //! The tables of signals (`tables/*.toml`), ours and a project's: read, and refused with line and reason.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -25,9 +26,11 @@ pub struct TableError {
     pub fault: String,
 }
 
-/// Returns the built-in tables.
-pub fn built_in() -> Vec<Table> {
-    BUILT_IN.iter().filter_map(|text| read(text).ok()).collect()
+/// Returns the built-in tables; they are read once.
+pub fn built_in() -> &'static [Arc<Table>] {
+    static TABLES: LazyLock<Vec<Arc<Table>>> =
+        LazyLock::new(|| BUILT_IN.iter().filter_map(|text| read(text).ok()).map(Arc::new).collect());
+    &TABLES
 }
 
 #[derive(Debug, Deserialize)]

@@ -17,7 +17,7 @@ pub const FOLDER: &str = "watchdog.d";
 ///
 /// # Errors
 /// The first one with a mistake, with its line.
-pub fn of_project(root: &Root) -> Result<Vec<Table>, ConfigError> {
+pub fn of_project(root: &Root) -> Result<Vec<Arc<Table>>, ConfigError> {
     let Ok(entries) = fs::read_dir(root.in_home(FOLDER)) else { return Ok(Vec::new()) };
     let mut paths: Vec<_> = entries
         .flatten()
@@ -25,7 +25,7 @@ pub fn of_project(root: &Root) -> Result<Vec<Table>, ConfigError> {
         .filter(|path| path.extension().is_some_and(|end| end == "toml"))
         .collect();
     paths.sort();
-    paths.iter().map(|path| read(path)).collect()
+    paths.iter().map(|path| read(path).map(Arc::new)).collect()
 }
 
 /// Reads one table.

@@ -57,5 +57,5 @@ pub(crate) fn table() -> Table {
 
 /// Rules with that table alone.
 pub(crate) fn rules() -> Rules {
-    Rules { tables: vec![table()], ..Rules::default() }
+    Rules { tables: vec![table().into()], ..Rules::default() }
 }

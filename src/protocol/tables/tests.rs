@@ -5,7 +5,7 @@ use crate::model::judge::LEAD;
 use crate::model::signals::{Known, Reply, Rules, Signal};
 
 fn rules() -> Rules {
-    Rules { tables: built_in(), ..Rules::default() }
+    Rules { tables: built_in().to_vec(), ..Rules::default() }
 }
 
 fn agent(name: &str) -> Known<'_> {
@@ -21,7 +21,7 @@ fn the_built_in_tables_are_read_whole() {
     for text in BUILT_IN {
         read(text).unwrap();
     }
-    let names: Vec<String> = built_in().into_iter().map(|table| table.name).collect();
+    let names: Vec<String> = built_in().iter().map(|table| table.name.clone()).collect();
     assert_eq!(names, ["kiln", "subctl", "native"]);
 }
 
@@ -201,8 +201,8 @@ fn a_table_with_a_mistake_is_refused_with_line_and_reason() {
 
 #[test]
 fn the_subctl_table_is_what_the_model_s_own_tests_go_by() {
-    let table = built_in().into_iter().find(|table| table.name == "subctl").unwrap();
-    assert_eq!(table, crate::model::subctl::fixture::table());
+    let table = built_in().iter().find(|table| table.name == "subctl").unwrap();
+    assert_eq!(**table, crate::model::subctl::fixture::table());
     let (name, row) = crate::model::task::BLOCKED;
     assert!(name == table.name && table.signals.iter().any(|signal| signal.name == row));
 }
