@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use super::watch::Hint;
 
@@ -33,6 +33,8 @@ pub trait World {
     fn reload(&mut self);
     /// Says that the loop is alive. Returns when to say so again.
     fn ping(&mut self) -> Option<Duration>;
+    /// Waits for a moment.
+    fn sleep_until(&self, at: Instant) -> impl Future<Output = ()>;
 }
 
 /// Runs until all roots have been left or a signal says so. Returns whether it was a signal.
@@ -61,7 +63,7 @@ pub async fn run(
                 }
                 Hint::All => hurry(&mut due, COALESCE),
             },
-            () = sleep_until(next) => {
+            () = world.sleep_until(next) => {
                 let now = Instant::now();
                 for (place, at) in due.iter_mut().enumerate() {
                     if at.is_some_and(|at| at <= now) {

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use sd_notify::NotifyState;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
 use tracing::{info, warn};
 
 use super::post::Post;
@@ -18,6 +19,7 @@ use crate::store::file::chain;
 use crate::store::lock;
 use crate::store::root::Root;
 use crate::system::ready::{Starter, notify, watchdog_interval};
+use crate::system::timer::Timer;
 use crate::system::{clock, launch};
 
 /// How long a new daemon waits for the one before it to let go.
@@ -97,6 +99,8 @@ struct Daemon {
     layers: Layers,
     watch: Watch,
     hints: UnboundedSender<Hint>,
+    /// None = no descriptor was left for it.
+    timer: Option<Timer>,
     alerts: JoinSet<Vec<String>>,
     /// We are to stay, and cannot: why.
     failure: Option<String>,
@@ -115,9 +119,9 @@ impl Daemon {
             info!(root = root.display(), "watching");
         }
         let watch = Watch::new(&orders.roots, &hints);
-        let alerts = JoinSet::new();
+        let (alerts, timer) = (JoinSet::new(), Timer::new().ok());
         let (roots, layers) = (orders.roots.clone(), orders.layers.clone());
-        Ok(Self { roots, posts, layers, watch, hints, alerts, failure: None, stay: orders.stay })
+        Ok(Self { roots, posts, layers, watch, hints, timer, alerts, failure: None, stay: orders.stay })
     }
 
     /// One line for systemd and `status`.
@@ -253,5 +257,14 @@ impl World for Daemon {
         let interval = watchdog_interval()?;
         notify(&[NotifyState::Watchdog, NotifyState::Status(&self.status())]);
         Some(interval)
+    }
+
+    async fn sleep_until(&self, at: Instant) {
+        if let Some(timer) = &self.timer
+            && timer.wait(at.saturating_duration_since(Instant::now())).await.is_ok()
+        {
+            return;
+        }
+        sleep_until(at).await;
     }
 }

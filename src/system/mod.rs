@@ -8,3 +8,4 @@ pub mod process;
 pub mod program;
 pub mod ready;
 pub mod stdin;
+pub mod timer;

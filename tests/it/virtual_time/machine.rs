@@ -361,4 +361,8 @@ impl World for Machine {
     fn ping(&mut self) -> Option<Duration> {
         None
     }
+
+    async fn sleep_until(&self, at: Instant) {
+        sleep_until(at).await;
+    }
 }
