@@ -2,7 +2,7 @@
 
 PREFIX ?= $(HOME)/.local
 DESTDIR ?=
-TARGET := x86_64-unknown-linux-gnu
+TARGET := $(shell rustc -vV | sed -n 's,^host: ,,p')
 RELEASE := target/$(TARGET)/release/watchdog
 DEBUG := target/$(TARGET)/debug/watchdog
 
