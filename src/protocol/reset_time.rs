@@ -1,6 +1,6 @@
 //! When an API will answer again, as its error says it: ISO 8601, epoch seconds, or a clock time with a zone name.
 
-use chrono::{DateTime, Datelike, Days, FixedOffset, NaiveDate, NaiveTime, TimeZone, Utc};
+use chrono::{DateTime, Datelike, Days, FixedOffset, Month, NaiveDate, NaiveTime, TimeZone, Utc, Weekday};
 use chrono_tz::Tz;
 
 use super::stamp;
@@ -22,13 +22,12 @@ fn point(word: &str) -> Option<Millis> {
     if is_epoch { word.parse::<Millis>().ok().map(|seconds| seconds * 1000) } else { stamp::iso(word) }
 }
 
-/// A clock time and a zone, such as `3pm (Europe/Berlin)` or `15:30 UTC`, with or without a date before it.
+/// A clock time and a zone, such as `3pm (Europe/Berlin)` or `15:30 UTC`, with or without a day before it.
 fn clock_time(words: &[&str], at: Millis) -> Option<Millis> {
     (0..words.len()).find_map(|place| {
         let (time, used) = time_at(&words[place..])?;
         let zone = words.get(place + used).and_then(|word| Zone::named(word))?;
-        let date = place.checked_sub(2).and_then(|start| date_at(words[start], words[start + 1]));
-        zone.next(time, date, at)
+        zone.next(time, day_before(&words[..place]), at)
     })
 }
 
@@ -57,14 +56,31 @@ fn time_at(words: &[&str]) -> Option<(NaiveTime, usize)> {
     Some((NaiveTime::from_hms_opt(hour, minute, 0)?, used))
 }
 
-/// Reads `Dec 5`; the year is not said.
-fn date_at(month: &str, day: &str) -> Option<(u32, u32)> {
-    const MONTHS: [&str; 12] =
-        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-    let month = month.to_ascii_lowercase();
-    let place = MONTHS.iter().position(|name| month.starts_with(name))?;
-    let day = day.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()?;
-    Some((u32::try_from(place).ok()? + 1, day))
+/// Which day is meant.
+#[derive(Debug, Clone, Copy)]
+enum Day {
+    /// The next on which there is such a time.
+    Next,
+    /// Month and day; the year is not said, or is the next of those.
+    Date(u32, u32),
+    Weekday(Weekday),
+}
+
+/// Reads the day that stands before a time: `Dec 5`, `5 December 2026 at`, `Monday at`.
+fn day_before(words: &[&str]) -> Day {
+    let is_between = |word: &str| {
+        ["at", "on", "by"].iter().any(|between| word.eq_ignore_ascii_case(between))
+            || (word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let mut before = words.iter().rev().skip_while(|word| is_between(word));
+    let (Some(last), second) = (before.next(), before.next()) else { return Day::Next };
+    let date = |month: &str, day: &str| {
+        let month: Month = month.parse().ok()?;
+        let day = day.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()?;
+        Some(Day::Date(month.number_from_month(), day))
+    };
+    let dated = second.and_then(|second| date(second, last).or_else(|| date(last, second)));
+    dated.or_else(|| last.parse().ok().map(Day::Weekday)).unwrap_or(Day::Next)
 }
 
 enum Zone {
@@ -90,23 +106,25 @@ impl Zone {
         FixedOffset::east_opt(hours * 3600).map(Self::Fixed)
     }
 
-    fn next(&self, time: NaiveTime, date: Option<(u32, u32)>, at: Millis) -> Option<Millis> {
+    fn next(&self, time: NaiveTime, day: Day, at: Millis) -> Option<Millis> {
         match self {
-            Self::Named(zone) => next(zone, time, date, at),
-            Self::Fixed(zone) => next(zone, time, date, at),
+            Self::Named(zone) => next(zone, time, day, at),
+            Self::Fixed(zone) => next(zone, time, day, at),
         }
     }
 }
 
-/// The next moment after `at` at which a clock in the zone shows this time (of this date).
-fn next<Z: TimeZone>(zone: &Z, time: NaiveTime, date: Option<(u32, u32)>, at: Millis) -> Option<Millis> {
+/// The next moment after `at` at which a clock in the zone shows this time (of this day).
+fn next<Z: TimeZone>(zone: &Z, time: NaiveTime, day: Day, at: Millis) -> Option<Millis> {
     let now: DateTime<Utc> = DateTime::from_timestamp_millis(at)?;
     let today = now.with_timezone(zone).date_naive();
-    let days: Vec<NaiveDate> = match date {
-        Some((month, day)) => {
+    let within = |count: u64| (0..=count).filter_map(move |more| today.checked_add_days(Days::new(more)));
+    let days: Vec<NaiveDate> = match day {
+        Day::Date(month, day) => {
             (0..=1).filter_map(|more| NaiveDate::from_ymd_opt(today.year() + more, month, day)).collect()
         }
-        None => (0..=2).filter_map(|more| today.checked_add_days(Days::new(more))).collect(),
+        Day::Weekday(weekday) => within(8).filter(|day| day.weekday() == weekday).collect(),
+        Day::Next => within(2).collect(),
     };
     days.into_iter()
         .filter_map(|day| zone.from_local_datetime(&day.and_time(time)).earliest())

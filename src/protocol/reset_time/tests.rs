@@ -22,7 +22,26 @@ fn a_clock_time_with_a_zone_is_the_next_of_that_name() {
     assert_eq!(hours("resets 9am (America/New_York)"), Some(4.0));
     assert_eq!(hours("resets at 5:30 PM UTC"), Some(7.5));
     assert_eq!(hours("resets 09:00 UTC"), Some(23.0));
-    assert_eq!(hours("resets Dec 3, 10am (UTC)"), Some(48.0));
+}
+
+#[test]
+fn a_day_before_a_clock_time_counts_however_it_is_said() {
+    for text in [
+        "resets Dec 3, 10am (UTC)",
+        "resets Dec 3 at 10am (UTC)",
+        "resets on 3rd December by 10:00 UTC",
+        "resets December 3rd, 2026 at 10:00 UTC",
+        "resets 3 dec 2026 10 AM UTC",
+        "resets Thursday at 10am (UTC)",
+        "resets Thu 10am (UTC)",
+    ] {
+        assert_eq!(hours(text), Some(48.0), "{text}");
+    }
+    assert_eq!(hours("resets Jan 1 at 10am (UTC)"), Some(31.0 * 24.0));
+    // Today's is over: the next one of that name.
+    assert_eq!(hours("resets Tuesday at 9am (UTC)"), Some(7.0 * 24.0 - 1.0));
+    assert_eq!(hours("resets Tuesday 11am (UTC)"), Some(1.0));
+    assert_eq!(hours("at most 4 retries; resets at 11am (UTC)"), Some(1.0));
 }
 
 #[test]
