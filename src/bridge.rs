@@ -35,6 +35,9 @@ use crate::system::{clients, clock, stdin};
 const POLL: Duration = Duration::from_secs(1);
 /// With them it still looks this often, in case one is lost.
 const FLOOR: Duration = Duration::from_secs(20);
+/// How long a bridge that begins waits for the lock, and one that leaves: a client that ends does not wait long.
+const PATIENCE: Duration = Duration::from_secs(2);
+const HURRY: Duration = Duration::from_millis(500);
 
 /// Runs the bridge. `arguments` are what follows `watchdog bridge`; only `--root FOLDER` means something.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
@@ -130,12 +133,15 @@ impl Bridge {
     }
 
     fn announce(&self) -> Result<(), crate::store::file::FileError> {
-        let _held = activity_file::hold(&self.root, Duration::from_secs(2)).ok();
+        let _held = activity_file::hold(&self.root, PATIENCE).ok();
         replace(&self.generation, self.number.as_bytes(), &self.root.own(), Access::Private, false)?;
         pid_file::store(&self.root, pid_file::BRIDGE, std::process::id())
     }
 
+    /// Takes its marks away, if they are still its own. Under the lock or not at all: a newer bridge may be about to put its
+    /// own in their place, and marks that are left harm nobody.
     fn leave(&self) {
+        let Ok(_held) = activity_file::hold(&self.root, HURRY) else { return };
         pid_file::remove_if(&self.root, pid_file::BRIDGE, std::process::id());
         if self.is_newest() {
             fs::remove_file(&self.generation).ok();

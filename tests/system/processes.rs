@@ -14,7 +14,9 @@ use watchdog::model::event::What;
 
 use crate::behind;
 use crate::tool;
-use crate::world::{Ran, World, eventually, finish, gone, prepare, signal};
+use crate::world::{
+    Ran, SESSION, World, bridge, eventually, finish, gone, launch, launch_with, prepare, signal,
+};
 
 #[test]
 fn f16_a_pid_that_came_to_mean_another_roots_daemon_is_neither_trusted_nor_harmed() {
@@ -82,6 +84,32 @@ fn f18_a_starter_that_is_slow_between_its_check_and_its_start_gets_no_second_dae
     });
     world.daemon();
     assert_eq!(world.count(|what| matches!(what, What::DaemonStart { .. })), 1);
+}
+
+#[test]
+fn a_bridge_that_leaves_takes_nothing_of_a_newer_one_along() {
+    let world = World::new("build");
+    let first = bridge(&world, &world.client, SESSION);
+    let mut slow = Command::new("strace");
+    slow.args(["-qq", "-o", "/dev/null", "-e", "inject=unlink,unlinkat:delay_enter=2000000", "-p"]);
+    let _slow = launch({
+        slow.arg(first.pid().to_string());
+        slow
+    });
+    let status = format!("/proc/{}/status", first.pid());
+    let is_traced = |line: &str| line.starts_with("TracerPid:") && !line.ends_with("\t0");
+    eventually("it is slow", || fs::read_to_string(&status).unwrap().lines().any(is_traced));
+    // The newer one stops between its two marks, when the older one has seen the first of them.
+    let words = ["strace", "-qq", "-o", "/dev/null", "-e", "inject=rename:delay_exit=300000:when=1"];
+    let stop = world.event("Stop", &json!({"stop_hook_active": false})).to_string();
+    let second = launch_with(behind(&words, &world.as_client("bridge", &world.client)), stop.as_bytes());
+    assert_eq!(first.end(), Ran::silence());
+    let mark = fs::read_to_string(world.root.in_own("bridges").join(SESSION)).expect("the newer one's mark");
+    let pid_file = world.root.in_tmp("async-rewake-watchdog.pid");
+    let pid = fs::read_to_string(pid_file).expect("the newer one's pid file");
+    assert_eq!(Some(pid.trim_end()), mark.split('.').next());
+    world.write_pending(&json!({"additionalContext": "x", "timestamp": 1, "nudge_n": 1, "id": "n1"}));
+    assert_eq!(second.end().code, 2);
 }
 
 #[test]
