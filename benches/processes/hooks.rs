@@ -79,11 +79,11 @@ fn push(mut command: Command, text: &[u8]) -> (Duration, u64) {
     stdin.write_all(most).unwrap();
     let asked = Instant::now();
     let status = fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
-    let lost = asked.elapsed();
+    let asking = asked.elapsed();
     stdin.write_all(&[*last]).unwrap();
     drop(stdin);
     assert!(process.wait().unwrap().success());
-    (began.elapsed().saturating_sub(lost), number(&status, "VmHWM:"))
+    (began.elapsed().saturating_sub(asking), number(&status, "VmHWM:"))
 }
 
 pub(super) fn large(folder: &Path) {
