@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::json_line;
+use super::json;
 use super::place::Place;
-use super::status::{View, reason_words};
+use super::view::{View, reason_words};
 use crate::daemon::act::{Outcome, Scene, act};
 use crate::model::judge::Verdict;
 use crate::model::pipeline::Effect;
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
             "v": 1, "verdict": view.verdict.word(), "reason": view.verdict.reason_word(), "words": words,
             "done": matches!(done, Some(Outcome::Done | Outcome::Uncounted(_))),
         });
-        say!("{}", json_line(&verdict));
+        say!("{}", json::line(&verdict));
     } else {
         say!("{}: {words}", view.verdict.word());
     }

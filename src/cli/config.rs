@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Map, json};
 
-use super::json_line;
+use super::json;
 use super::place::Place;
 use crate::store::config::commented_defaults;
 use crate::store::settings::KEYS;
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
             })
             .collect();
         let value = json!({"v": 1, "settings": settings, "alerts": config.policy.alerts.len()});
-        say!("{}", json_line(&value));
+        say!("{}", json::line(&value));
         return Ok(ExitCode::SUCCESS);
     }
     let mut section = "";

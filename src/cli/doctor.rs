@@ -12,8 +12,8 @@ use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 
 use super::client_places::Places;
+use super::layout::wrap;
 use super::place::Place;
-use super::status_text::wrap;
 use crate::store::root::Root;
 use crate::system::clock;
 

@@ -6,10 +6,9 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::graph::edge_json;
 use super::place::Place;
-use super::status::{View, reason_words};
-use super::when;
+use super::view::{View, reason_words};
+use super::{json, when};
 use crate::model::cause::Diagnosis;
 use crate::model::diagnosis::diagnose;
 use crate::model::drawing::{Edge, edges, lines};
@@ -59,7 +58,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     };
     let mut out = anstream::stdout().lock();
     if args.json {
-        writeln!(out, "{}", json(&account, &config))?;
+        writeln!(out, "{}", json::line(&data(&account, &config)))?;
     } else {
         write!(out, "{}", text(&account, &config))?;
     }
@@ -142,23 +141,15 @@ fn past(config: &Config, events: Vec<crate::model::event::Event>, at: Millis) ->
     Account { at, verdict, reason, words: since, facts: known, why, waits }
 }
 
-fn json(account: &Account, config: &Config) -> Value {
+fn data(account: &Account, config: &Config) -> Value {
     let thresholds: Vec<Value> = thresholds(config)
         .map(|(name, value, source)| json!({"name": name, "value": value, "source": source}))
         .collect();
     json!({
         "v": 1, "at": clock(account.at), "verdict": account.verdict, "reason": account.reason, "words": account.words,
         "facts": account.facts, "thresholds": thresholds,
-        "diagnosis": account.why.as_ref().map(diagnosis_json),
-        "waits": account.waits.iter().map(edge_json).collect::<Vec<_>>(),
-    })
-}
-
-/// A diagnosis as `status` and `explain` report it.
-pub(super) fn diagnosis_json(why: &Diagnosis) -> Value {
-    json!({
-        "cause": why.cause.word(), "root": why.root, "session": why.session, "confidence": why.confidence.word(),
-        "words": why.words, "evidence": why.evidence,
+        "diagnosis": account.why.as_ref().map(json::diagnosis),
+        "waits": account.waits.iter().map(json::edge).collect::<Vec<_>>(),
     })
 }
 

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::json;
 use super::place::Place;
-use super::status::View;
-use crate::model::drawing::{Edge, dot, edges, lines, mermaid};
-use crate::model::wording::clock;
+use super::view::View;
+use crate::model::drawing::{dot, lines, mermaid};
 
 /// Options of `graph`.
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,8 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     let now = view.now.wall;
     let text = match args.format {
         _ if args.json => {
-            format!("{}\n", json!({"v": 1, "waits": edges.iter().map(edge_json).collect::<Vec<_>>()}))
+            let waits: Vec<_> = edges.iter().map(json::edge).collect();
+            json::line(&json!({"v": 1, "waits": waits})) + "\n"
         }
         Format::Dot => dot(&edges, now),
         Format::Mermaid => mermaid(&edges, now),
@@ -45,19 +46,4 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// One edge as `status`, `explain` and `graph` report it.
-pub(super) fn edge_json(edge: &Edge) -> Value {
-    json!({
-        "from": edge.from, "to": edge.to, "what": edge.what, "since": clock(edge.since), "kind": edge.kind,
-        "due": edge.due.map(clock), "standing": edge.standing,
-    })
-}
-
-impl View {
-    /// Who waits for whom.
-    pub(super) fn edges(&self) -> Vec<Edge> {
-        edges(&self.sight.facts(&self.ledger, self.times, None), self.now.wall)
-    }
 }

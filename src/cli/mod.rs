@@ -18,6 +18,8 @@ mod graph;
 mod history;
 mod init;
 mod install;
+mod json;
+mod layout;
 mod mark;
 mod operator;
 mod place;
@@ -27,20 +29,15 @@ mod run;
 mod signal;
 mod start;
 mod status;
-mod status_tasks;
-mod status_text;
-mod status_tracks;
 mod uninstall;
+mod view;
 mod when;
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-
-use crate::model::wording;
 
 pub use mark::linked as mark;
 
@@ -184,22 +181,6 @@ fn dispatch(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         // Dispatched before any argument parser; clap knows them for the help alone.
         Command::Hook | Command::Bridge => Ok(ExitCode::SUCCESS),
     }
-}
-
-/// Writes JSON on one line, to be read by programs and by people at a terminal: what a terminal might obey, or what
-/// turns the direction of text, stands there as an escape. Outside of strings JSON has no such characters.
-fn json_line(value: &serde_json::Value) -> String {
-    let mut line = String::new();
-    for c in value.to_string().chars() {
-        if c.is_control() || wording::is_invisible(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                write!(line, "\\u{unit:04x}").ok();
-            }
-        } else {
-            line.push(c);
-        }
-    }
-    line
 }
 
 /// Whoever reads our output may stop reading.

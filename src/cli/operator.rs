@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use super::place::Place;
-use super::status_text::local;
+use super::when::local;
 use crate::model::event::{Event, What};
 use crate::model::moment::millis;
 use crate::model::nudge::{Nudge, id_of};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::{USAGE, json_line};
+use super::{USAGE, json};
 use crate::model::wording::{clock, plain};
 use crate::protocol::worker_mark::{self, ROLES, SIGNAL, Target};
 use crate::protocol::worker_probe::{self, Answer, Found, Question};
@@ -88,7 +88,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let answer = worker_probe::probe(&found, &question, &contract, |path| folder.shelf(path));
     let file = target.ok().map(|target| args.folder.join(target.signal));
     if args.json {
-        say!("{}", json_line(&json(&answer, file)));
+        say!("{}", json::line(&data(&answer, file)));
     } else {
         let file = file.unwrap_or_else(|| args.folder.clone());
         say!(
@@ -123,7 +123,7 @@ fn target(folder: &TaskFolder, role: Option<&str>) -> Result<Target, String> {
     }
 }
 
-fn json(answer: &Answer, file: Option<PathBuf>) -> serde_json::Value {
+fn data(answer: &Answer, file: Option<PathBuf>) -> serde_json::Value {
     let text = |text: &str| Some(text).filter(|text| !text.is_empty()).map(ToOwned::to_owned);
     let faults: Vec<_> = answer
         .reading

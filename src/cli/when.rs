@@ -1,6 +1,7 @@
-//! Points in time as people type them.
+//! Points in time as people type and read them.
 
 use anyhow::bail;
+use chrono::{DateTime, Local, Utc};
 
 use crate::model::moment::{Millis, millis};
 use crate::protocol::stamp;
@@ -16,6 +17,15 @@ pub(super) fn parse(text: &str, now: Millis) -> anyhow::Result<Millis> {
             bail!("\"{text}\" is no time; try 2026-12-01T04:10:05Z, unix time, or how long ago, such as 10m")
         }
     }
+}
+
+/// A point in time as a person reads it here: the time of day, with the date if it is another day.
+pub(super) fn local(at: Millis, now: Millis) -> String {
+    let zoned =
+        |at: Millis| DateTime::<Utc>::from_timestamp_millis(at).map(|time| time.with_timezone(&Local));
+    let (Some(time), Some(today)) = (zoned(at), zoned(now)) else { return format!("{at} ms") };
+    let same_day = time.date_naive() == today.date_naive();
+    time.format(if same_day { "%H:%M:%S" } else { "%Y-%m-%d %H:%M:%S" }).to_string()
 }
 
 #[cfg(test)]

@@ -13,10 +13,12 @@ use super::plan::Plans;
 use super::reading::Readings;
 use super::signals::Rules;
 use super::track::Tracks;
-use super::wait::{ApiHold, Asked, OpenTool};
+use super::wait::ApiHold;
 
 mod agent;
 mod session;
+
+pub use agent::{Agent, State};
 
 /// Ended sessions that are remembered at most.
 const REMEMBERED: usize = 16;
@@ -88,45 +90,6 @@ pub struct Session {
     /// Its agents by id; the lead's id is empty.
     #[serde(default)]
     pub agents: BTreeMap<String, Agent>,
-}
-
-/// One agent of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Agent {
-    /// Its name; empty for the lead.
-    #[serde(default)]
-    pub name: String,
-    /// What it does.
-    pub state: State,
-    /// Since when, unix milliseconds.
-    pub since: Millis,
-    /// Its last event, unix milliseconds.
-    pub last: Millis,
-    /// Its tool calls that have not ended.
-    #[serde(default)]
-    pub tools: Vec<OpenTool>,
-    /// What it asks a person for.
-    #[serde(default)]
-    pub asked: Option<Asked>,
-    /// How often it was told that it is still listed as working, since it last worked.
-    #[serde(default)]
-    pub idle_told: u32,
-    /// The operator has been told that its next turn waits for a person.
-    #[serde(default)]
-    pub told: bool,
-}
-
-/// What an agent does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// Its turn goes on.
-    #[default]
-    Working,
-    /// Its turn is over; a message or prompt would start the next.
-    TurnOver,
-    /// It will not come back.
-    Gone,
 }
 
 /// From the first nudge to recovery or escalation.

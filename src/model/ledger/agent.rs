@@ -1,12 +1,63 @@
 //! One agent of the ledger: its turn, its open tools, its question to a person.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::event::{Event, What};
 use super::super::moment::Millis;
 use super::super::wait::{Asked, OpenTool, Question};
-use super::{Agent, State};
 
 /// Open tools of one agent that are remembered at most: calls that are refused by a rule never end.
 const MOST_TOOLS: usize = 32;
+
+/// One agent of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Agent {
+    /// Its name; empty for the lead.
+    #[serde(default)]
+    pub name: String,
+    /// What it does.
+    pub state: State,
+    /// Since when, unix milliseconds.
+    pub since: Millis,
+    /// Its last event, unix milliseconds.
+    pub last: Millis,
+    /// Its tool calls that have not ended.
+    #[serde(default)]
+    pub tools: Vec<OpenTool>,
+    /// What it asks a person for.
+    #[serde(default)]
+    pub asked: Option<Asked>,
+    /// How often it was told that it is still listed as working, since it last worked.
+    #[serde(default)]
+    pub idle_told: u32,
+    /// The operator has been told that its next turn waits for a person.
+    #[serde(default)]
+    pub told: bool,
+}
+
+/// What an agent does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Its turn goes on.
+    #[default]
+    Working,
+    /// Its turn is over; a message or prompt would start the next.
+    TurnOver,
+    /// It will not come back.
+    Gone,
+}
+
+impl State {
+    /// The state in words, as `status` shows it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::TurnOver => "turn over",
+            Self::Gone => "gone",
+        }
+    }
+}
 
 impl Agent {
     pub(super) fn apply(&mut self, event: &Event) {

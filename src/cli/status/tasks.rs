@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::status::View;
-use super::status_text::local;
+use super::super::view::View;
+use super::super::when::local;
 use crate::model::chain::views;
 use crate::model::idle::Why;
 use crate::model::plan;

@@ -1,25 +1,19 @@
 //! How `status` looks on a terminal: at most 80 columns, the answer first, nothing that a foreign field could break.
 
-use std::fmt::Write;
-
 use anstyle::{AnsiColor, Style};
-use chrono::{DateTime, Local, Utc};
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::status::{View, state_word};
-use super::status_tasks;
-use super::status_tracks;
+use super::super::layout::{WIDTH, line};
+use super::super::view::View;
+use super::super::when::local;
+use super::{tasks, tracks};
 use crate::model::drawing::{Edge, lines};
 use crate::model::judge::{Reason, Verdict, agents, name_of};
-use crate::model::moment::Millis;
 use crate::model::wait::span;
 use crate::model::wording::plain;
 use crate::store::pending::Pending;
 use crate::system::launch::Daemon;
 
-/// The widest line.
-pub(super) const WIDTH: usize = 80;
 /// Agents that are listed; the rest are counted.
 const MOST_AGENTS: usize = 12;
 
@@ -47,12 +41,12 @@ pub(super) fn render(view: &View) -> String {
             format!("{}: {} Root: {}.", why.cause.word(), plain(&why.words, 400), plain(&why.root, 60));
         line(&mut out, "why", &words, Style::new());
     }
-    for (label, text) in status_tasks::lines(view) {
+    for (label, text) in tasks::lines(view) {
         line(&mut out, label, &text, Style::new());
     }
     out.push_str(&agents_table(view));
     out.push_str(&waits(view));
-    out.push_str(&status_tracks::render(view));
+    out.push_str(&tracks::render(view));
     out
 }
 
@@ -163,67 +157,11 @@ fn agents_table(view: &View) -> String {
             (None, None) => String::new(),
         };
         let name = plain(&name_of(id, agent), 40);
-        table.add_row([name, state_word(agent.state).to_owned(), span(agent.since, now), doing]);
+        table.add_row([name, agent.state.word().to_owned(), span(agent.since, now), doing]);
     }
     table.set_constraints([ColumnConstraint::UpperBoundary(Width::Fixed(28))]);
     let rest = all.len().saturating_sub(MOST_AGENTS);
     let rest = if rest > 0 { format!(" and {rest} more\n") } else { String::new() };
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     format!("\n{}\n{rest}", lines.join("\n"))
-}
-
-/// Writes `label  text`, the text wrapped to the width.
-fn line(out: &mut String, label: &str, text: &str, style: Style) {
-    let room = WIDTH - 10;
-    let mut first = true;
-    for part in wrap(text, room) {
-        let label = if first { label } else { "" };
-        writeln!(out, "{label:<10}{style}{part}{style:#}").ok();
-        first = false;
-    }
-}
-
-/// Breaks a text at blanks, and a word that is too long for a line anywhere.
-pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let mut word = word;
-        let line = lines.last_mut().map_or(0, |line| line.width());
-        if line > 0 && line + 1 + word.width() > room {
-            lines.push(String::new());
-        }
-        while word.width() > room {
-            let cut = cut_at(word, room);
-            lines.push(word[..cut].to_owned());
-            lines.push(String::new());
-            word = &word[cut..];
-        }
-        if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines.retain(|line| !line.is_empty());
-    lines
-}
-
-/// Where the part of a word ends that fits into so many columns; a character may take two.
-fn cut_at(word: &str, room: usize) -> usize {
-    let mut columns = 0;
-    let beyond = word.char_indices().find(|(_, c)| {
-        columns += c.width().unwrap_or(0);
-        columns > room
-    });
-    beyond.map_or(word.len(), |(at, _)| at)
-}
-
-/// A point in time as a person reads it here: the time of day, with the date if it is another day.
-pub(super) fn local(at: Millis, now: Millis) -> String {
-    let zoned =
-        |at: Millis| DateTime::<Utc>::from_timestamp_millis(at).map(|time| time.with_timezone(&Local));
-    let (Some(time), Some(today)) = (zoned(at), zoned(now)) else { return format!("{at} ms") };
-    let same_day = time.date_naive() == today.date_naive();
-    time.format(if same_day { "%H:%M:%S" } else { "%Y-%m-%d %H:%M:%S" }).to_string()
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::status::View;
-use super::status_text::{WIDTH, wrap};
+use super::super::layout::{WIDTH, wrap};
+use super::super::view::View;
 use crate::model::moment::Millis;
 use crate::model::track::{Kind, Track};
 use crate::model::wait::span;
