@@ -173,7 +173,7 @@ impl Ledger {
             | What::PlanTold { .. }
             | What::Unknown => {}
             What::ApiError { error, holds, reset_at } => {
-                self.api_failed(event.at, error, *holds, *reset_at);
+                self.api_failed(event, error, *holds, *reset_at);
                 self.in_session(event);
             }
             _ => self.in_session(event),
@@ -252,9 +252,13 @@ impl Ledger {
         }
     }
 
-    fn api_failed(&mut self, at: Millis, error: &str, holds: bool, reset_at: Option<Millis>) {
-        let failures = self.api.as_ref().map_or(0, |api| api.failures).saturating_add(1);
-        self.api = Some(ApiHold { since: at, error: error.to_owned(), failures, reset_at, holds });
+    fn api_failed(&mut self, event: &Event, error: &str, holds: bool, reset_at: Option<Millis>) {
+        let mut by = self.api.take().map(|api| api.by).unwrap_or_default();
+        by.retain(|session, _| self.sessions.contains_key(session));
+        let own = by.entry(event.session.clone()).or_default();
+        *own = own.saturating_add(1);
+        let failures = by.values().copied().max().unwrap_or(1);
+        self.api = Some(ApiHold { since: event.at, error: error.to_owned(), failures, by, reset_at, holds });
     }
 
     /// What comes late of a session that has ended does not begin it anew: it would never end again.

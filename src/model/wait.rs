@@ -1,5 +1,7 @@
 //! What an agent waits for outside its team: a tool, a person.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::moment::{Millis, duration, millis};
@@ -89,8 +91,11 @@ pub struct ApiHold {
     pub since: Millis,
     /// The client's name for it.
     pub error: String,
-    /// Failures in a row.
+    /// Failures in a row of the session that has most of them.
     pub failures: u32,
+    /// Failures in a row by session: one outage that many sessions meet is no longer for that.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub by: BTreeMap<String, u32>,
     /// Until when it asked to wait, unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset_at: Option<Millis>,

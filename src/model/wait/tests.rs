@@ -1,5 +1,6 @@
 //! How long a tool and an API explain silence, and how spans read.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -28,7 +29,14 @@ fn a_tool_explains_silence_for_half_an_hour_or_its_own_limit_and_a_minute() {
 }
 
 fn hold(failures: u32, reset_at: Option<i64>) -> ApiHold {
-    ApiHold { since: 1_000_000, error: "rate_limit".to_owned(), failures, reset_at, holds: true }
+    ApiHold {
+        since: 1_000_000,
+        error: "rate_limit".to_owned(),
+        failures,
+        by: BTreeMap::new(),
+        reset_at,
+        holds: true,
+    }
 }
 
 #[test]
