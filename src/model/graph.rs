@@ -48,6 +48,13 @@ impl Graph {
         self.aliases.clone_from(&other.aliases);
     }
 
+    /// Tells whether this agent was begun anew under its name, with another id.
+    pub fn is_replaced(&self, session: &str, id: &str, name: &str) -> bool {
+        let (team, name) = self.place(session, id, name);
+        let node = self.teams.get(&team).and_then(|team| team.nodes.get(&name));
+        !id.is_empty() && node.is_some_and(|node| node.former.iter().any(|former| former == id))
+    }
+
     /// Returns the team and the name of the agent that an event or a ledger's entry is about.
     pub fn place(&self, session: &str, agent: &str, name: &str) -> (String, String) {
         let own = session.to_owned();

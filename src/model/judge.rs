@@ -309,12 +309,14 @@ fn tool(facts: &Facts<'_>, policy: &Policy, now: Millis) -> Option<(Held, Millis
         .max_by_key(|(_, until)| *until)
 }
 
-/// Returns every agent of every session that lives.
+/// Returns every agent of every session that lives; of one that was begun anew under its name the last incarnation,
+/// which inherits nothing.
 pub fn agents<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = (&'a str, &'a str, &'a Agent)> {
-    let dead = facts.dead;
-    facts.ledger.live().filter(move |(id, _)| !dead.contains(*id)).flat_map(|(id, session)| {
+    let (dead, graph) = (facts.dead, &facts.ledger.graph);
+    let all = facts.ledger.live().filter(move |(id, _)| !dead.contains(*id)).flat_map(|(id, session)| {
         session.agents.iter().map(move |(key, agent)| (id.as_str(), key.as_str(), agent))
-    })
+    });
+    all.filter(move |(session, id, agent)| !graph.is_replaced(session, id, &agent.name))
 }
 
 /// What the lead is called where a name is wanted.
