@@ -177,8 +177,15 @@ impl Team {
     }
 
     /// A turn that ended after messages that no table knows may wait for their recipients.
+    /// What the lead was told on the way to asking another is a report.
     fn open_free(&mut self, name: &str, sent: &[Sent]) {
-        for sent in sent.iter().filter(|sent| sent.duty == Duty::Free && !sent.answered && sent.to != name) {
+        let asks =
+            |sent: &Sent| sent.to != LEAD && !sent.spawn && matches!(sent.duty, Duty::Free | Duty::Due);
+        let last = sent.iter().rposition(asks).unwrap_or(0);
+        let open = |sent: &&Sent| sent.duty == Duty::Free && !sent.answered && sent.to != name;
+        let is_report = |place: usize, sent: &Sent| sent.to == LEAD && place < last;
+        let all = sent.iter().enumerate().filter(|(place, sent)| open(sent) && !is_report(*place, sent));
+        for (_, sent) in all {
             self.open(Wait { duty: Duty::Free, ..self.wait_for(name, sent) });
         }
     }
