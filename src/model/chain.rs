@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::diagnosis::printed;
 use super::judge::{Facts, LEAD, agents};
 use super::moment::Millis;
 use super::node::{Duty, Node, Wait};
@@ -196,10 +197,21 @@ impl<'a> View<'a> {
         if wait.stray.is_some() || self.is_misrouted(wait) {
             return Vec::new();
         }
-        let excuses = |next: &&Wait| {
-            next.duty > Duty::Free || wait.duty == Duty::Free || (!next.spawn && next.asked >= wait.asked)
+        // It meant to answer.
+        let is_printed = wait.duty == Duty::Due && printed(self.rules, self, wait).is_some();
+        let excuses = |next: &&Wait| match (wait.duty, next.duty) {
+            (_, Duty::Due) => true,
+            (Duty::Due, _) if is_printed => false,
+            (Duty::Due | Duty::Never, Duty::Free) => !next.spawn && next.asked >= wait.asked,
+            _ => true,
         };
-        self.waits_of(wait.debtor()).into_iter().filter(excuses).collect()
+        let is_another_s = |next: &&Wait| next.from != wait.from && self.is_of_another(next);
+        self.waits_of(wait.debtor()).into_iter().filter(excuses).filter(|next| !is_another_s(next)).collect()
+    }
+
+    /// The lead began the debtor, which has worked for others since: their wait says more.
+    pub fn is_of_another(&self, wait: &Wait) -> bool {
+        wait.spawn && wait.from == LEAD && self.node(wait.debtor()).is_some_and(|node| node.serves)
     }
 
     /// Finds all chains and where they end.

@@ -89,11 +89,8 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// The lead began the debtor, which has worked for others since.
     fn is_of_another(&self) -> bool {
-        let wait = self.end.wait;
-        let serves = || self.view.node(wait.debtor()).is_some_and(|node| node.serves);
-        wait.spawn && wait.from == LEAD && self.end.circle.is_empty() && serves()
+        self.end.circle.is_empty() && self.view.is_of_another(self.end.wait)
     }
 
     /// The latest that is known of this chain. A task goes on for as long as its agent has turns.
@@ -141,6 +138,10 @@ fn at_end(graph: &Graph, at: &Place<'_>, now: Millis) -> Diagnosis {
 
 fn confidence(cause: Cause, wait: &Wait) -> Confidence {
     match (cause, wait.duty) {
+        // Words without a head may be no answer at all.
+        (Cause::Misrouted, _) if wait.stray.as_ref().is_some_and(|stray| stray.head.is_empty()) => {
+            Confidence::Medium
+        }
         (Cause::Misaddressed | Cause::Misrouted, _) => Confidence::High,
         (_, Duty::Free) => Confidence::Low,
         (Cause::PrintedNotSent | Cause::NoReplyDue, _) => Confidence::Medium,

@@ -46,7 +46,7 @@ pub fn sentence(graph: &Graph, view: &View<'_>, end: &End<'_>, cause: Cause, roo
         Cause::Misaddressed => {
             let (by, what, to) =
                 match wait.stray.as_ref().filter(|stray| stray.by == root && root != wait.from) {
-                    Some(stray) => (call(&stray.by), stray.head.as_str(), stray.to.as_str()),
+                    Some(stray) => (call(&stray.by), stray.what(), stray.to.as_str()),
                     None => (from, wait.what(), wait.to.as_str()),
                 };
             format!(
@@ -57,10 +57,12 @@ pub fn sentence(graph: &Graph, view: &View<'_>, end: &End<'_>, cause: Cause, roo
         }
         Cause::Misrouted => match wait.stray.as_ref().filter(|stray| stray.by == root && root != wait.from) {
             Some(stray) => {
+                let awaited =
+                    if stray.head.is_empty() { format!("an answer to {what}") } else { "it".to_owned() };
                 format!(
-                    "{} sent {} to {} while {from} waits for it.",
+                    "{} sent {} to {} while {from} waits for {awaited}.",
                     call(&stray.by),
-                    plain(&stray.head, 60),
+                    plain(stray.what(), 60),
                     call(&stray.to)
                 )
             }
@@ -117,7 +119,7 @@ pub fn of_wait(graph: &Graph, view: &View<'_>, wait: &Wait, cause: Cause, now: M
     }
     if let Some(stray) = &wait.stray {
         let arrived = if stray.delivered { "delivered" } else { "not delivered" };
-        let head = plain(&stray.head, 60);
+        let head = plain(stray.what(), 60);
         proof.push(format!(
             "{} sent {head} to {} at {} ({arrived})",
             call(&stray.by),

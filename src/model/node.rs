@@ -292,6 +292,13 @@ pub struct Stray {
     pub delivered: bool,
 }
 
+impl Stray {
+    /// What was sent, in a word.
+    pub fn what(&self) -> &str {
+        if self.head.is_empty() { "a message" } else { &self.head }
+    }
+}
+
 impl Node {
     /// Tells whether it is in the middle of a turn.
     pub fn is_at_work(&self) -> bool {

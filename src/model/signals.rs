@@ -97,6 +97,8 @@ pub struct Answer {
     pub started: Vec<String>,
     /// The answer's `request_id` must be the signal's.
     pub same_request: bool,
+    /// Roles to which an answer of any head goes by mistake: what no table knows, sent to one of them who asked nothing.
+    pub astray: Vec<String>,
 }
 
 impl Default for Rules {

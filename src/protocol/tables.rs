@@ -94,6 +94,8 @@ struct AnswerRow {
     started: Vec<String>,
     #[serde(default)]
     same_request: bool,
+    #[serde(default)]
+    astray: Vec<String>,
 }
 
 /// Reads a table.
@@ -182,13 +184,14 @@ fn answer(
         return Err(format!("{name}: an answer needs either heads or started"));
     }
     let is_word = |word: &&String| !matches!(word.as_str(), "recipient" | "sender" | "pair" | "anyone");
-    row.from.iter().chain(&row.to).filter(is_word).try_for_each(role)?;
+    row.from.iter().chain(&row.to).filter(is_word).chain(&row.astray).try_for_each(role)?;
     Ok(Answer {
         heads: row.heads,
         from: row.from,
         to: row.to,
         started: row.started,
         same_request: row.same_request,
+        astray: row.astray,
     })
 }
 

@@ -10,7 +10,7 @@ fn words(words: &[&str]) -> Vec<String> {
 
 fn answer(head: &str, same_request: bool) -> Vec<Answer> {
     let (from, to) = (words(&["recipient"]), words(&["sender"]));
-    vec![Answer { heads: words(&[head]), from, to, started: Vec::new(), same_request }]
+    vec![Answer { heads: words(&[head]), from, to, same_request, ..Answer::default() }]
 }
 
 fn row(head: &str, answers: Vec<Answer>) -> Signal {

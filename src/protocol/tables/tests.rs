@@ -189,6 +189,12 @@ fn a_table_with_a_mistake_is_refused_with_line_and_reason() {
         "line 3: A: \"nobody\" is no role; there are lead"
     );
     assert_eq!(
+        fault(
+            "name = \"t\"\n[[signal]]\nhead = \"A\"\nreply = \"due\"\nanswers = [{ heads = [\"*\"], from = [\"recipient\"], to = [\"sender\"], astray = [\"boss\"] }]\n"
+        ),
+        "line 2: A: \"boss\" is no role; there are lead"
+    );
+    assert_eq!(
         fault("name = \"t\"\n[[signal]]\nhead = \"A\"\nreply = \"due\"\n"),
         "line 2: A: answers are wanted where reply = \"due\", and nowhere else"
     );
