@@ -4,7 +4,7 @@ use super::diagnosis::SAME_CALLS;
 use super::event::{Event, Message, Spawn, What};
 use super::judge::LEAD;
 use super::moment::Millis;
-use super::node::{Node, Run, Wait};
+use super::node::{Node, Run, Sent, Wait};
 use super::signals::Rules;
 use super::team::Team;
 
@@ -116,6 +116,25 @@ impl Team {
             by.clone_into(&mut node.parent);
         }
         self.note_spawn(by, name, began, at);
+    }
+
+    fn note_spawn(&mut self, by: &str, name: &str, began: Millis, at: Millis) {
+        let answered = self.nodes.get(name).is_some_and(|node| {
+            let is_back = !node.teammate && node.turn.began >= began && node.turn.ended.is_some();
+            is_back || node.turn.answered.iter().any(|who| who == by)
+        });
+        if let Some(node) = self.nodes.get_mut(by) {
+            node.turn.tail = false;
+            node.turn.sent.push(Sent {
+                to: name.to_owned(),
+                at,
+                seen_from: began,
+                delivered: true,
+                spawn: true,
+                answered,
+                ..Sent::default()
+            });
+        }
     }
 
     pub(super) fn take_roster(&mut self, members: &[String], lead: &str, at: Millis) {

@@ -41,6 +41,26 @@ impl Team {
         })
     }
 
+    /// Words that no table knows, from an agent that has seen what it was asked, to one who asked it nothing and to whom
+    /// answers go by mistake.
+    pub(super) fn is_mistaken(
+        &self,
+        rules: &Rules,
+        table: &Table,
+        wait: &Wait,
+        answer: &Answer,
+        letter: Letter<'_>,
+    ) -> bool {
+        let Letter { from, to, message, .. } = letter;
+        let is_one = !answer.astray.is_empty() && table.plays_any(self.known(to), &answer.astray);
+        let Some(node) = self.nodes.get(from).filter(|_| is_one && to != wait.from) else { return false };
+        let has_asked = node.mail.as_ref().is_some_and(|mail| mail.from == to)
+            || self.waits_of(to).any(|wait| wait.debtor() == from && !wait.spawn);
+        let is_known =
+            || rules.find(&message.head, message.operator, self.known(from), self.known(to)).is_some();
+        node.turn.began >= wait.seen_from && !has_asked && !is_known()
+    }
+
     /// Takes the roles and pairs that a signal names.
     pub(super) fn learn(&mut self, rules: &Rules, letter: Letter<'_>) {
         let Letter { from, to, message, .. } = letter;

@@ -234,25 +234,6 @@ impl Team {
         }
     }
 
-    pub(super) fn note_spawn(&mut self, by: &str, name: &str, began: Millis, at: Millis) {
-        let answered = self.nodes.get(name).is_some_and(|node| {
-            let is_back = !node.teammate && node.turn.began >= began && node.turn.ended.is_some();
-            is_back || node.turn.answered.iter().any(|who| who == by)
-        });
-        if let Some(node) = self.nodes.get_mut(by) {
-            node.turn.tail = false;
-            node.turn.sent.push(Sent {
-                to: name.to_owned(),
-                at,
-                seen_from: began,
-                delivered: true,
-                spawn: true,
-                answered,
-                ..Sent::default()
-            });
-        }
-    }
-
     /// Opens a wait; one that is open already stays, asked once more.
     pub(super) fn open(&mut self, mut wait: Wait) {
         let key = wait.key();

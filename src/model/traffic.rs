@@ -7,7 +7,7 @@ use super::event::{Message, WORKER};
 use super::judge::LEAD;
 use super::moment::{Millis, millis};
 use super::node::{Duty, Mail, Raced, Sent, Stray, ToAndFro, Wait};
-use super::signals::{Answer, Reply, Rules, Signal, Table};
+use super::signals::{Reply, Rules, Signal, Table};
 use super::team::{Team, fro_key};
 
 /// Messages of one turn that are remembered.
@@ -221,26 +221,6 @@ impl Team {
             (false, true) => Effect::Strays,
             (false, false) => Effect::Nothing,
         }
-    }
-
-    /// Words that no table knows, from an agent that has seen what it was asked, to one who asked it nothing and to whom
-    /// answers go by mistake.
-    fn is_mistaken(
-        &self,
-        rules: &Rules,
-        table: &Table,
-        wait: &Wait,
-        answer: &Answer,
-        letter: Letter<'_>,
-    ) -> bool {
-        let Letter { from, to, message, .. } = letter;
-        let is_one = !answer.astray.is_empty() && table.plays_any(self.known(to), &answer.astray);
-        let Some(node) = self.nodes.get(from).filter(|_| is_one && to != wait.from) else { return false };
-        let has_asked = node.mail.as_ref().is_some_and(|mail| mail.from == to)
-            || self.waits_of(to).any(|wait| wait.debtor() == from && !wait.spawn);
-        let is_known =
-            || rules.find(&message.head, message.operator, self.known(from), self.known(to)).is_some();
-        node.turn.began >= wait.seen_from && !has_asked && !is_known()
     }
 
     /// The same signal sent once more, to one who can answer it, takes the place of the one that could not arrive.
