@@ -232,6 +232,8 @@ fn a_decision_that_came_first_stands() {
         world.count(|what| matches!(what, What::Plan(news) if news.status.word() == "rejected")) == 1
     });
     assert_eq!(records(&queue).len(), 2);
+    // One that still looked would take the older stamp for news.
+    assert_eq!(world.run(&["stop"]).code, 0);
     world.backdate(&Past { idle: 400, ..Past::default() });
     let explained = world.run(&["explain", "--json"]).out;
     assert!(explained.contains("the request was rejected at ") && !explained.contains(BODY), "{explained}");
