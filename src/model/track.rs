@@ -158,6 +158,10 @@ pub struct Finding {
     pub who: String,
     /// What is wrong, one plain sentence without bodies or secrets.
     pub fact: String,
+    /// What tells it from others of its rule, as a hash: where it is, whose, in which state of the file. Empty in what
+    /// older versions noted: there the place tells.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub case: String,
     /// Whoever did it was told at once, by the answer of a hook: the lead is not told again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told: bool,
@@ -219,6 +223,9 @@ pub struct Tracks {
     /// The findings, oldest first, each once.
     #[serde(default)]
     pub findings: Vec<Found>,
+    /// Of findings that are kept no more, what tells each from others: none is told twice.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub past: BTreeSet<String>,
     /// How many there were so far, the forgotten ones too.
     #[serde(default)]
     pub found: u64,
@@ -265,5 +272,6 @@ fn is_never(time: &Millis) -> bool {
 }
 
 mod fold;
+mod found;
 #[cfg(test)]
 mod tests;

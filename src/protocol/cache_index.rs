@@ -43,13 +43,10 @@ pub fn read(bytes: &[u8]) -> (Option<Vec<Entry>>, Vec<Placed>) {
     for (place, value) in list.iter().enumerate() {
         let line = lines.get(place).copied().unwrap_or(1);
         let mut found = Vec::new();
-        let entry = entry(value, line, &mut found);
-        if let Some(first) =
-            entries.iter().find(|other| other.angle == entry.angle).filter(|_| !entry.angle.is_empty())
-        {
-            let fact =
-                format!("the angle {} has an entry at line {} already", shown(&entry.angle), first.line);
-            found.push(Fault::new(Rule::AngleDuplicate, fact));
+        let entry = entry(value, place + 1, line, &mut found);
+        if !entry.angle.is_empty() && entries.iter().any(|other| other.angle == entry.angle) {
+            let fact = format!("the angle {} has an entry already", shown(&entry.angle));
+            found.push(Fault::new(Rule::AngleDuplicate, fact).of(&entry.angle));
         }
         faults.extend(found.into_iter().map(|fault| (line, fault)));
         entries.push(entry);
@@ -58,30 +55,38 @@ pub fn read(bytes: &[u8]) -> (Option<Vec<Entry>>, Vec<Placed>) {
     (Some(entries), faults)
 }
 
-fn entry(value: &Sketch, line: usize, faults: &mut Vec<Fault>) -> Entry {
+/// Reads an entry. `number` counts them from 1.
+fn entry(value: &Sketch, number: usize, line: usize, faults: &mut Vec<Fault>) -> Entry {
+    // Lines move when the index is written anew: an entry is known by its angle, by its file or, if it has neither, by
+    // its number.
+    let text = |name: &str| value.get(name).text().trim();
+    let of = [text("angle"), text("file")].into_iter().find(|text| !text.is_empty());
+    let whose = of.map_or_else(|| format!("entry {number}"), |of| format!("the entry of {}", shown(of)));
+    let of = of.unwrap_or_default();
     let mut word = |name: &str| match value.get(name) {
         Sketch::Text(text) if !text.trim().is_empty() => text.trim().to_owned(),
         Sketch::Text(_) | Sketch::Nothing => {
-            faults.push(Fault::new(Rule::FieldMissing, format!("an entry has no {name}")));
+            faults.push(Fault::new(Rule::FieldMissing, format!("{whose} has no {name}")).of(of));
             String::new()
         }
         _ => {
-            faults.push(Fault::new(Rule::FieldType, format!("{name} of an entry is no text")));
+            faults.push(Fault::new(Rule::FieldType, format!("{name} of {whose} is no text")).of(of));
             String::new()
         }
     };
     let (angle, file) = (word("angle"), word("file"));
     let (created_by, timestamp) = (word("created_by"), word("timestamp"));
     if !angle.is_empty() && !is_kebab(&angle) {
-        faults.push(Fault::new(Rule::AngleForm, format!("the angle {} is not in kebab-case", shown(&angle))));
+        let fact = format!("the angle {} is not in kebab-case", shown(&angle));
+        faults.push(Fault::new(Rule::AngleForm, fact).of(of));
     }
     if !file.is_empty() && !angle.is_empty() && file != format!("explore-{angle}.json") {
-        let fact = format!("the file of an entry is {}, not explore-<angle>.json", shown(&file));
-        faults.push(Fault::new(Rule::CacheFileName, fact));
+        let fact = format!("the file of {whose} is {}, not explore-<angle>.json", shown(&file));
+        faults.push(Fault::new(Rule::CacheFileName, fact).of(&format!("{of} {file}")));
     }
     if !timestamp.is_empty() && stamp::iso(&timestamp).is_none() {
-        let fact = format!("the timestamp of an entry is {}, no ISO 8601 stamp", shown(&timestamp));
-        faults.push(Fault::new(Rule::StampForm, fact));
+        let fact = format!("the timestamp of {whose} is {}, no ISO 8601 stamp", shown(&timestamp));
+        faults.push(Fault::new(Rule::StampForm, fact).of(of));
     }
     let is_bare = !file.contains('/') && file != ".." && file.len() <= LONGEST;
     Entry {

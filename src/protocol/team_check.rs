@@ -98,7 +98,7 @@ pub fn explored(known: &BTreeMap<String, String>, entries: &[Entry]) -> (Vec<Pla
                 shown(angle),
                 shown(by)
             );
-            faults.push((1, Fault::new(Rule::CacheEntryRemoved, fact)));
+            faults.push((1, Fault::new(Rule::CacheEntryRemoved, fact).of(angle)));
             news.push((angle.clone(), String::new()));
         }
     }
@@ -111,7 +111,7 @@ pub fn explored(known: &BTreeMap<String, String>, entries: &[Entry]) -> (Vec<Pla
                     "the entry of {angle} was created by {} and is now by {new}; only its creator updates it",
                     shown(by)
                 );
-                faults.push((entry.line, Fault::new(Rule::CacheChangedByAnother, fact)));
+                faults.push((entry.line, Fault::new(Rule::CacheChangedByAnother, fact).of(&entry.angle)));
             }
             None => {}
         }

@@ -120,12 +120,20 @@ pub struct Fault {
     pub rule: Rule,
     /// What was seen.
     pub fact: String,
+    /// What it is about, where the words do not tell it from another of the same words; shown nowhere.
+    pub of: String,
 }
 
 impl Fault {
     /// Makes a fault.
     pub fn new(rule: Rule, fact: impl Into<String>) -> Self {
-        Self { rule, fact: fact.into() }
+        Self { rule, fact: fact.into(), of: String::new() }
+    }
+
+    /// The same about this one.
+    #[must_use]
+    pub fn of(self, what: &str) -> Self {
+        Self { of: what.to_owned(), ..self }
     }
 }
 

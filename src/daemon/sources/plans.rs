@@ -1,12 +1,14 @@
 //! subctl's queue of plans: what is pending for this root, what was decided, and what an hour has passed over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{News, Source, View};
+use crate::model::digest::digest;
 use crate::model::event::{Event, What};
 use crate::model::plan::{self, LIFE, PlanState, Record};
 use crate::model::policy::Mode;
-use crate::model::track::Finding;
+use crate::model::track::{Finding, MOST_TEXT};
+use crate::model::wording::{one_line, plain};
 use crate::store::file::chain;
 use crate::store::plan_file::{self, Reader};
 
@@ -14,6 +16,8 @@ use crate::store::plan_file::{self, Reader};
 const LATEST: usize = 100;
 /// Faults of the queue that are shown at once.
 const MOST_FAULTS: usize = 3;
+/// Records of which is told at one look that they are not as they should be; the rest are counted.
+const MOST_FOUND: usize = 16;
 /// The rule that a record which is not as it should be breaks.
 const RULE: &str = "plan-record";
 
@@ -21,6 +25,8 @@ const RULE: &str = "plan-record";
 #[derive(Debug, Default)]
 pub(super) struct Plans {
     reader: Reader,
+    /// Records of this root that were seen: what is wrong in them may come after the decision.
+    ours: BTreeSet<String>,
 }
 
 impl Source for Plans {
@@ -34,8 +40,13 @@ impl Source for Plans {
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let expires = settings.expire_plans && view.policy.daemon.mode == Mode::Act;
+        self.ours.retain(|id| self.reader.queue.records.contains_key(id));
         for (id, (_, record)) in &self.reader.queue.records {
-            if let Some((session, told)) = plan::news(view.ledger, &settings.teams, id, record) {
+            let told = plan::news(view.ledger, &settings.teams, id, record);
+            if told.is_some() || view.ledger.plans.contains_key(id) {
+                self.ours.insert(id.clone());
+            }
+            if let Some((session, told)) = told {
                 let what = What::Plan(Box::new(told));
                 news.events.push(Event { session, ..Event::of_root(view.now.wall, what) });
             } else if expires && is_over(view, id, record) {
@@ -52,24 +63,25 @@ impl Plans {
     /// What is wrong in records of this root is found once. What is no record can be nobody's.
     fn find(&self, view: &View<'_>, name: &str, news: &mut News) {
         let queue = &self.reader.queue;
-        let is_ours = |id: &str| {
-            view.ledger.plans.contains_key(id)
-                || news.events.iter().any(|event| matches!(&event.what, What::Plan(told) if told.id == id))
-        };
         let mut by_line: BTreeMap<usize, (&str, Vec<&str>)> = BTreeMap::new();
-        for fault in queue.faults.iter().filter(|fault| is_ours(&fault.id)) {
+        for fault in queue.faults.iter().filter(|fault| self.ours.contains(&fault.id)) {
             by_line.entry(fault.line).or_insert((&fault.id, Vec::new())).1.push(&fault.fault);
         }
-        let found = by_line.into_iter().filter_map(|(line, (id, facts))| {
-            let place = format!("{name}:{line}");
-            let is_new = !view.ledger.tracks.is_found("", RULE, &place);
-            let who = queue.records.get(id).map(|(_, record)| record.worker.clone()).unwrap_or_default();
-            let (rule, fact) = (RULE.to_owned(), facts.join("; "));
-            let finding = Finding { rule, place, who, fact, ..Finding::default() };
-            is_new.then(|| Event::of_root(view.now.wall, What::Found(Box::new(finding))))
+        let found = by_line.into_iter().map(|(line, (id, facts))| {
+            let who = queue.records.get(id).map(|(_, record)| record.worker.as_str()).unwrap_or_default();
+            let fact = facts.join("; ");
+            Finding {
+                rule: RULE.to_owned(),
+                place: one_line(&format!("{name}:{line}"), MOST_TEXT),
+                who: plain(who, MOST_TEXT),
+                case: digest(&[name, &line.to_string(), id, &fact]),
+                fact: plain(&fact, MOST_TEXT),
+                ..Finding::default()
+            }
         });
-        let mut found: Vec<Event> = found.collect();
-        news.events.append(&mut found);
+        let found = view.ledger.tracks.news(found.collect(), MOST_FOUND);
+        let event = |finding| Event::of_root(view.now.wall, What::Found(Box::new(finding)));
+        news.events.extend(found.into_iter().map(event));
         let latest = queue.lines().saturating_sub(LATEST);
         let nobodys = queue.faults.iter().rev().filter(|fault| fault.id.is_empty() && fault.line > latest);
         news.faults

@@ -11,6 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::{News, Source, View};
+use crate::model::digest::digest;
 use crate::model::event::{Event, What};
 use crate::model::moment::Millis;
 use crate::model::policy::Policy;
@@ -279,21 +280,24 @@ fn take(signal: &Signal, changed: Millis, place: &Place, view: &View<'_>, news: 
     // What lay there before it was watched violates nothing: that worker is over.
     let is_old = known.is_none() && changed.saturating_add(BEHIND) < place.since;
     let over = Said { state: State::Ended, ..said.clone() };
-    let mut find = |rule: &str, fact: &str| {
-        news.find(rule, &place.file, &place.key, fact, &signal.role, view);
+    // Each terminal signal that is not taken is a violation of its own.
+    let finding = |rule: &str, fact: &str| {
+        let case = [&place.file, said.state.word(), &said.attempt, &said.stamp];
+        found(place, rule, &place.file, fact, &signal.role, &case)
+    };
+    let mut find = |finding: Finding| {
+        news.find(vec![finding], view);
         false
     };
     match worker_track::judge(known, signal, place.since, now) {
-        Verdict::Mismatch(fact) => find(MISMATCH, &fact),
-        Verdict::Stale(_)
-            if is_old && !tracks.is_found(&place.key, STALE, &one_line(&place.file, MOST_TEXT)) =>
-        {
+        Verdict::Mismatch(fact) => find(finding(MISMATCH, &fact)),
+        Verdict::Stale(_) if is_old && !tracks.is_found(&finding(STALE, "")) => {
             if changed > tracks.forgotten {
                 news.say(over, view);
             }
             true
         }
-        Verdict::Stale(fact) => find(STALE, &format!("{fact}; it is not taken")),
+        Verdict::Stale(fact) => find(finding(STALE, &format!("{fact}; it is not taken"))),
         Verdict::Taken => {
             let is_abandoned =
                 is_old && !signal.status.is_terminal() && changed < now.saturating_sub(ABANDONED);
@@ -303,14 +307,29 @@ fn take(signal: &Signal, changed: Millis, place: &Place, view: &View<'_>, news: 
     }
 }
 
+/// What is wrong in a file is told once an attempt. That a field has another number or time each time is the same.
 fn tell_faults(reading: &Reading, place: &Place, view: &View<'_>, news: &mut News) {
-    let role = reading.signal.as_ref().map_or("", |signal| &signal.role);
-    for fault in reading.faults.iter().take(MOST_FAULTS) {
-        let at = match fault.field.as_str() {
-            "" => place.file.clone(),
-            field => format!("{}:{field}", place.file),
-        };
-        news.find(INVALID, &at, &place.key, &fault.to_string(), role, view);
+    let (role, attempt) = reading.signal.as_ref().map_or(("", ""), |signal| (&signal.role, &signal.attempt));
+    let faults = reading.faults.iter().map(|fault| {
+        let (fact, field) = (fault.to_string(), fault.field.as_str());
+        let at = if field.is_empty() { place.file.clone() } else { format!("{}:{field}", place.file) };
+        let words =
+            if field.is_empty() { fact.clone() } else { fact.replace(|c: char| c.is_ascii_digit(), "") };
+        found(place, INVALID, &at, &fact, role, &[&at, attempt, &words])
+    });
+    news.find(faults.collect(), view);
+}
+
+/// Makes a violation of a signal file.
+fn found(place: &Place, rule: &str, at: &str, fact: &str, who: &str, case: &[&str]) -> Finding {
+    Finding {
+        track: place.key.clone(),
+        rule: rule.to_owned(),
+        place: one_line(at, MOST_TEXT),
+        who: plain(who, MOST_TEXT),
+        fact: plain(fact, MOST_TEXT),
+        case: digest(case),
+        ..Finding::default()
     }
 }
 
@@ -319,21 +338,11 @@ impl News {
         self.events.push(Event::of_root(view.now.wall, What::Track(Box::new(said))));
     }
 
-    /// Notes a violation, if it was not noted before.
-    fn find(&mut self, rule: &str, at: &str, track: &str, fact: &str, who: &str, view: &View<'_>) {
-        let at = one_line(at, MOST_TEXT);
-        if view.ledger.tracks.is_found(track, rule, &at) {
-            return;
+    /// Notes violations that were not noted before.
+    fn find(&mut self, found: Vec<Finding>, view: &View<'_>) {
+        for finding in view.ledger.tracks.news(found, MOST_FAULTS) {
+            self.events.push(Event::of_root(view.now.wall, What::Found(Box::new(finding))));
         }
-        let finding = Finding {
-            track: track.to_owned(),
-            rule: rule.to_owned(),
-            place: at,
-            who: plain(who, MOST_TEXT),
-            fact: plain(fact, MOST_TEXT),
-            ..Finding::default()
-        };
-        self.events.push(Event::of_root(view.now.wall, What::Found(Box::new(finding))));
     }
 }
 

@@ -58,8 +58,8 @@ impl Source for Teams {
         }
         self.mind_the_gone(view, &found.watched, &mut report);
         self.again = report.again;
-        let events = dated(report.news, view.now.wall);
-        News { events, faults: report.faults }
+        let faults = std::mem::take(&mut report.faults);
+        News { events: dated(report.finish(view), view.now.wall), faults }
     }
 
     fn forget(&mut self) {

@@ -102,7 +102,7 @@ impl Pipeline {
 fn findings(tracks: &track::Tracks) -> Option<Note> {
     let untold: Vec<&track::Found> = tracks.untold().collect();
     let first = untold.first()?;
-    let rest = untold.len().saturating_sub(MOST_FINDINGS);
+    let rest = (untold.len().saturating_sub(MOST_FINDINGS) as u64).saturating_add(tracks.untold_past());
     let mut evidence: Vec<String> =
         untold.iter().skip(1).take(MOST_FINDINGS - 1).map(|found| found.finding.words()).collect();
     if rest > 0 {

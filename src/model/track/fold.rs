@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{FOUND, Finding, Found, Kind, Posted, Posting, Said, State, Track, Tracks};
+use super::{FOUND, Kind, Posted, Posting, Said, State, Track, Tracks};
 use crate::model::moment::{Millis, millis};
 
 /// Tracks that run, and as many that do not, are remembered at most.
 pub(super) const MOST: usize = 2048;
-/// Findings that are remembered at most.
-pub(super) const MOST_FINDINGS: usize = 1024;
 /// Agents of one team session that are remembered at most.
 pub(super) const MOST_AGENTS: usize = 64;
 
@@ -17,11 +15,6 @@ impl Tracks {
     /// Returns the track with this key.
     pub fn get(&self, key: &str) -> Option<&Track> {
         self.all.get(key)
-    }
-
-    /// Tells whether this violation was noted before.
-    pub fn is_found(&self, track: &str, rule: &str, place: &str) -> bool {
-        self.findings.iter().any(|found| is_same(&found.finding, track, rule, place))
     }
 
     /// Tells whether this is what the track said last.
@@ -81,18 +74,6 @@ impl Tracks {
         self.findings.retain(|found| found.finding.track != key);
     }
 
-    /// Takes a violation, once.
-    pub(in crate::model) fn find(&mut self, at: Millis, finding: &Finding) {
-        if self.is_found(&finding.track, &finding.rule, &finding.place) {
-            return;
-        }
-        if self.findings.len() >= MOST_FINDINGS {
-            self.findings.remove(0);
-        }
-        self.found += 1;
-        self.findings.push(Found { at, finding: finding.clone() });
-    }
-
     /// Takes note of what was told, by its key: `CAUSE TRACK`, or `found N` for the first N findings.
     pub(in crate::model) fn noted(&mut self, at: Millis, key: &str) {
         let Some((cause, key)) = key.split_once(' ') else { return };
@@ -101,13 +82,6 @@ impl Tracks {
         } else if let Some(track) = self.all.get_mut(key) {
             track.told.insert(cause.to_owned());
         }
-    }
-
-    /// Returns the findings that nobody has been told of, oldest first, as far as they are still known.
-    pub fn untold(&self) -> impl Iterator<Item = &Found> {
-        let count = usize::try_from(self.found.saturating_sub(self.told.0)).unwrap_or(usize::MAX);
-        let known = self.findings.len();
-        self.findings[known - count.min(known)..].iter().filter(|found| !found.finding.told)
     }
 
     /// Tells whether a track is worth waiting for that was heard of within `within` before `now`: it runs, or it is blocked and
@@ -138,10 +112,6 @@ impl Tracks {
             self.forgotten = self.forgotten.max(track.last);
         }
     }
-}
-
-fn is_same(finding: &Finding, track: &str, rule: &str, place: &str) -> bool {
-    finding.track == track && finding.rule == rule && finding.place == place
 }
 
 fn oldest<T>(all: &BTreeMap<String, T>, time: impl Fn(&T) -> Option<Millis>) -> Option<String> {

@@ -1,6 +1,7 @@
 //! The fold of what tracks say.
 
-use super::fold::{MOST, MOST_AGENTS, MOST_FINDINGS};
+use super::fold::{MOST, MOST_AGENTS};
+use super::found::MOST_FINDINGS;
 use super::*;
 use crate::model::event::{Event, What};
 use crate::model::ledger::Ledger;
@@ -78,9 +79,34 @@ fn a_line_of_a_log_is_a_sign_of_life_of_its_session_and_its_writer() {
 fn a_violation_counts_once_and_goes_with_its_track() {
     let mut ledger = folded([posted(1, "analyst"), found("x.md"), found("x.md"), found("y.md")]);
     assert_eq!(ledger.tracks.findings.len(), 2);
-    assert!(ledger.tracks.is_found("team:TLS-x", "ref-without-file", "x.md"));
+    let What::Found(known) = found("x.md") else { unreachable!() };
+    assert!(ledger.tracks.is_found(&known));
     ledger.apply(&Event::of_root(9000, What::TrackGone { track: "team:TLS-x".to_owned() }));
     assert!(ledger.tracks.all.is_empty() && ledger.tracks.findings.is_empty());
+}
+
+#[test]
+fn what_is_kept_no_more_is_still_known_and_counted() {
+    let cased = |n: usize| {
+        let What::Found(finding) = found("x.md") else { unreachable!() };
+        What::Found(Box::new(Finding { case: format!("case {n}"), ..*finding }))
+    };
+    let count = MOST_FINDINGS + 100;
+    let mut ledger = folded((0..count).map(cased));
+    assert_eq!((ledger.tracks.findings.len(), ledger.tracks.found), (MOST_FINDINGS, count as u64));
+    assert_eq!((ledger.tracks.untold().count(), ledger.tracks.untold_past()), (MOST_FINDINGS, 100));
+    let ledger_before = ledger.clone();
+    (0..count).for_each(|n| ledger.apply(&Event::of_root(9_000_000, cased(n))));
+    assert_eq!(ledger, ledger_before, "none is found twice");
+    let snapshot = serde_json::to_string(&ledger).unwrap();
+    assert_eq!(serde_json::from_str::<Ledger>(&snapshot).unwrap(), ledger);
+    // What older versions noted has a place alone.
+    ledger.apply(&Event::of_root(9_000_000, found("old.md")));
+    let known = |place: &str| {
+        let What::Found(finding) = found(place) else { unreachable!() };
+        ledger.tracks.is_found(&Finding { case: "new".to_owned(), ..*finding })
+    };
+    assert!(known("old.md") && !known("x.md"));
 }
 
 #[test]
@@ -97,6 +123,7 @@ fn tracks_and_findings_are_bounded_and_the_oldest_are_forgotten_first() {
     }
     assert_eq!(ledger.tracks.all.len(), 2 * MOST);
     assert_eq!(ledger.tracks.findings.len(), MOST_FINDINGS);
+    assert_eq!(ledger.tracks.past.len(), 3000 - MOST_FINDINGS);
     assert_eq!(ledger.tracks.get("team:TLS-x").unwrap().agents.len(), MOST_AGENTS);
 }
 

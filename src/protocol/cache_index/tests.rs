@@ -75,16 +75,21 @@ fn each_field_is_of_its_form() {
     ] {
         check(
             &json!({ "file": file }),
-            &[&format!("1 cache-file-name: the file of an entry is \"{file}\", not explore-<angle>.json")],
+            &[&format!(
+                "1 cache-file-name: the file of the entry of \"competitor-analysis\" is \"{file}\", not explore-<angle>.json"
+            )],
         );
     }
     check(
         &json!({"timestamp": "today"}),
-        &["1 stamp-form: the timestamp of an entry is \"today\", no ISO 8601 stamp"],
+        &[
+            "1 stamp-form: the timestamp of the entry of \"competitor-analysis\" is \"today\", no ISO 8601 stamp",
+        ],
     );
     for name in ["angle", "file", "created_by", "timestamp"] {
-        check(&json!({ name: null }), &[&format!("1 field-missing: an entry has no {name}")]);
-        check(&json!({ name: 7 }), &[&format!("1 field-type: {name} of an entry is no text")]);
+        let of = if name == "angle" { "explore-competitor-analysis.json" } else { "competitor-analysis" };
+        check(&json!({ name: null }), &[&format!("1 field-missing: the entry of \"{of}\" has no {name}")]);
+        check(&json!({ name: 7 }), &[&format!("1 field-type: {name} of the entry of \"{of}\" is no text")]);
     }
     assert_eq!(faults(br#"{"entries":[7]}"#).len(), 4);
 }
@@ -98,7 +103,7 @@ fn two_entries_of_one_angle_are_told_with_their_lines() {
     );
     assert_eq!(
         faults(text.as_bytes()),
-        ["3 angle-duplicate: the angle \"competitor-analysis\" has an entry at line 2 already"]
+        ["3 angle-duplicate: the angle \"competitor-analysis\" has an entry already"]
     );
 }
 

@@ -141,6 +141,25 @@ fn what_is_wrong_in_a_record_of_ours_is_found_once() {
     );
     world.source = Plans::default();
     assert_eq!(world.look(), NONE);
+    // Other things are wrong in what follows, and in what follows the decision.
+    let more = |more: Value| record(&more);
+    let first = more(json!({"plan_summary": "", "feedback": "no"}));
+    let approved = json!({"status": "approved", "decided_at": "2026-05-13T09:10:00Z", "decided_by": "me"});
+    let mut lines = vec![of_others(), first, more(json!({"plan_summary": 7})), more(approved)];
+    world.queue(&lines);
+    assert_eq!(
+        world.look(),
+        [
+            "plan-7 approved of impl-1 in s-1",
+            "plan-record queue.jsonl:3 impl-1: plan_summary is no text",
+            "plan-record queue.jsonl:4 impl-1: decided_by is neither \"operator\" nor \"auto-timeout\"",
+        ]
+    );
+    lines.push(more(json!({})));
+    world.queue(&lines);
+    let again = "plan-record queue.jsonl:5 impl-1: it is pending again after approved (line 4)";
+    assert!(world.look().contains(&again.to_owned()));
+    assert_eq!(world.look(), NONE);
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn what_was_over_before_it_was_watched_is_no_news_and_no_violation() {
 }
 
 #[test]
-fn a_stale_signal_is_told_once_and_changes_nothing() {
+fn each_stale_signal_is_told_once_and_changes_nothing() {
     let mut field = Field::new();
     let (old, late) = (field.ago(HOUR), field.ago(2 * HOUR));
     field.look();
@@ -182,6 +182,8 @@ fn a_stale_signal_is_told_once_and_changes_nothing() {
     );
     assert!(told[0].ends_with("; it is not taken"), "{told:?}");
     assert_eq!(field.ledger.tracks.get("task:.task/fix/p-1").unwrap().said.state, State::Running);
+    field.signal(A, &json!({"status": "complete", "timestamp": late}));
+    assert_eq!(field.look().len(), 1, "it is another one");
     field.signal(A, &json!({"status": "complete", "timestamp": late}));
     assert_eq!(field.look(), [""; 0]);
     // A folder that comes with the signal of an earlier dispatch.
@@ -270,6 +272,52 @@ fn a_broken_file_is_told_by_its_place_and_field_once_it_stays_broken() {
         "{told:?}"
     );
     assert_eq!(field.look(), [""; 0]);
+}
+
+#[test]
+fn a_file_that_is_invalid_again_is_told_again_unless_only_a_number_differs() {
+    let mut field = Field::new();
+    field.look();
+    let at = |field: &Field, attempt: &str, more: &Value| {
+        let mut value = json!({"status": "running", "timestamp": field.ago(0), "attemptId": attempt});
+        more.as_object().unwrap().iter().for_each(|(key, found)| value[key] = found.clone());
+        field.signal(A, &value);
+    };
+    let found = |field: &mut Field| {
+        let all = field.look().into_iter().filter(|told| told.contains("invalid-signal"));
+        all.map(|told| told.rsplit("SIGNAL.json").next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for (more, wanted) in [
+        (json!({"step": 7}), 1),
+        (json!({"step": 8}), 0),
+        (json!({"reason": 7}), 1),
+        (json!({"step": 7, "reason": 7}), 0),
+        (json!({"prNumber": "x"}), 1),
+        (json!({"timestamp": "2026-06-25 10:05"}), 1),
+        (json!({"timestamp": "2026-06-25 10:06"}), 0),
+        (json!({}), 0),
+    ] {
+        at(&field, "a1", &more);
+        let told = found(&mut field);
+        assert_eq!(told.len(), wanted, "{more}: {told:?}");
+        assert_eq!(found(&mut field), [""; 0]);
+        field.begin();
+        assert_eq!(found(&mut field), [""; 0]);
+    }
+    at(&field, "a2", &json!({"step": 7}));
+    assert_eq!(found(&mut field).len(), 1, "of another attempt it is another violation");
+    // More than are told of one file.
+    let events: Vec<Value> =
+        (0..20).map(|_| json!({"label": 7, "stepNumber": 1, "checkedAt": field.ago(0)})).collect();
+    let timing = json!({"checklistTiming": {"schemaVersion": 1, "source": "TASK.md", "events": events}});
+    at(&field, "a2", &timing);
+    let told = found(&mut field);
+    assert_eq!(
+        (told.len(), told.last().unwrap().ends_with("12 more of this kind, the first of them here")),
+        (9, true),
+        "{told:?}"
+    );
+    assert_eq!(found(&mut field), [""; 0]);
 }
 
 #[test]

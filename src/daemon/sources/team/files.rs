@@ -29,6 +29,8 @@ pub(super) struct Rest {
     index: Seen,
     /// The files that the index names.
     listed: BTreeSet<String>,
+    /// The index cannot be read: what it names is not known.
+    is_unreadable: bool,
     /// Files that were not there at the last look.
     missing: BTreeSet<String>,
     list: Seen,
@@ -67,7 +69,7 @@ impl Rest {
                         continue;
                     };
                     let fact = format!("{name} had {} bytes and is gone; it is append-only", known.bytes);
-                    tell(scene, &name, &Fault::new(Rule::WisdomShrank, fact), report);
+                    tell(scene, &name, &[&scene.turn], &Fault::new(Rule::WisdomShrank, fact), report);
                     let gone = Reading { bytes: 0, hash: String::new(), ..known.clone() };
                     report.news.push(What::Read(Box::new(gone)));
                 }
@@ -80,7 +82,7 @@ impl Rest {
                     }
                     seen.done();
                     if let Some(fault) = fault {
-                        tell(scene, &name, &fault, report);
+                        tell(scene, &name, &[&scene.turn], &fault, report);
                     }
                     let (track, hash) = (scene.track.to_owned(), of_bytes(&bytes));
                     let new =
@@ -100,6 +102,7 @@ impl Rest {
             Ok(Look::Same) => {}
             Ok(Look::Missing) => {
                 self.listed.clear();
+                self.is_unreadable = false;
                 if !files.explored.is_empty() && self.is_missing_for_long(INDEX, report) {
                     tell_explorations(scene, files, &[], report);
                 }
@@ -112,10 +115,14 @@ impl Rest {
                 }
                 self.index.done();
                 self.missing.remove(INDEX);
+                self.is_unreadable = entries.is_none();
                 let entries = entries.as_deref();
+                // What cannot be read is another thing each time.
+                let state = if entries.is_none() { of_bytes(&bytes) } else { String::new() };
                 for (line, fault) in faults {
                     let by = entries.into_iter().flatten().find(|entry| entry.line == line);
-                    tell_in_index(scene, line, by.map_or("", |entry| &entry.created_by), &fault, report);
+                    let who = by.map_or("", |entry| &entry.created_by);
+                    tell_in_index(scene, line, who, &[&state], &fault, report);
                 }
                 if let Some(entries) = entries {
                     self.listed = entries.iter().map(|entry| entry.file.clone()).collect();
@@ -130,9 +137,16 @@ impl Rest {
     fn mind_unlisted(&self, scene: &Scene<'_>, report: &mut Report) {
         let (view, session) = (scene.view, scene.session);
         for (name, written) in session.explorations(view.root) {
-            if !self.listed.contains(&name) && view.now.wall.saturating_sub(written) >= millis(GRACE) {
+            let is_listed = self.is_unreadable || self.listed.contains(&name);
+            if !is_listed && view.now.wall.saturating_sub(written) >= millis(GRACE) {
                 let fact = format!("{} is in no entry of cache-index.json", shown(&name));
-                tell(scene, &format!("explorations/{name}"), &Fault::new(Rule::CacheUnlisted, fact), report);
+                tell(
+                    scene,
+                    &format!("explorations/{name}"),
+                    &[],
+                    &Fault::new(Rule::CacheUnlisted, fact),
+                    report,
+                );
             }
         }
     }
@@ -160,7 +174,7 @@ impl Rest {
             }
             let (file, mark) = (session.file(TASKS), format!("#{}", task.id));
             let at = At { track: scene.track, file: &file, mark: &mark, who: &task.role };
-            report.find(view, at, &never_published(task));
+            report.find(at, &[&mark], &never_published(task));
         }
     }
 
@@ -181,19 +195,16 @@ fn tell_explorations(scene: &Scene<'_>, files: &Files, entries: &[Entry], report
     let (faults, news) = explored(&files.explored, entries);
     for (line, fault) in faults {
         let by = entries.iter().find(|entry| entry.line == line);
-        tell_in_index(scene, line, by.map_or("", |entry| &entry.created_by), &fault, report);
+        let who = by.map_or("", |entry| &entry.created_by);
+        tell_in_index(scene, line, who, &[&scene.turn], &fault, report);
     }
     for entry in entries.iter().filter(|entry| !entry.file.is_empty()) {
         if !scene.session.has_exploration(scene.view.root, &entry.file) {
             let fact =
                 format!("the file of the angle {} is not there: {}", shown(&entry.angle), shown(&entry.file));
-            tell_in_index(
-                scene,
-                entry.line,
-                &entry.created_by,
-                &Fault::new(Rule::CacheFileMissing, fact),
-                report,
-            );
+            let fault =
+                Fault::new(Rule::CacheFileMissing, fact).of(&format!("{} {}", entry.angle, entry.file));
+            tell_in_index(scene, entry.line, &entry.created_by, &[], &fault, report);
         }
     }
     for (angle, by) in news {
@@ -201,16 +212,24 @@ fn tell_explorations(scene: &Scene<'_>, files: &Files, entries: &[Entry], report
     }
 }
 
-fn tell_in_index(scene: &Scene<'_>, line: usize, who: &str, fault: &Fault, report: &mut Report) {
+/// The lines of the index move when it is written anew: they tell no violation from another.
+fn tell_in_index(
+    scene: &Scene<'_>,
+    line: usize,
+    who: &str,
+    case: &[&str],
+    fault: &Fault,
+    report: &mut Report,
+) {
     if !scene.is_quiet {
         let (file, mark) = (scene.session.file(INDEX), format!(":{line}"));
-        report.find_once(scene.view, At { track: scene.track, file: &file, mark: &mark, who }, fault);
+        report.find(At { track: scene.track, file: &file, mark: &mark, who }, case, fault);
     }
 }
 
-fn tell(scene: &Scene<'_>, name: &str, fault: &Fault, report: &mut Report) {
+fn tell(scene: &Scene<'_>, name: &str, case: &[&str], fault: &Fault, report: &mut Report) {
     if !scene.is_quiet {
         let file = scene.session.file(name);
-        report.find(scene.view, At { track: scene.track, file: &file, mark: "", who: "" }, fault);
+        report.find(At { track: scene.track, file: &file, mark: "", who: "" }, case, fault);
     }
 }

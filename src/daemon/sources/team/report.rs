@@ -1,8 +1,7 @@
 //! What the looks at all sessions gave, put together for the journal.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::super::View;
+use crate::model::digest::digest;
 use crate::model::event::What;
 use crate::model::track::{Finding, MOST_TEXT};
 use crate::model::wording::{one_line, plain};
@@ -21,8 +20,7 @@ pub(super) struct Report {
     pub(super) faults: Vec<String>,
     /// Something is under way: another look is wanted soon.
     pub(super) again: bool,
-    told: BTreeSet<(String, &'static str, String)>,
-    counts: BTreeMap<(String, &'static str), usize>,
+    found: Vec<Finding>,
 }
 
 /// Where a violation was found, and whose doing it is.
@@ -44,44 +42,25 @@ impl Report {
         self.faults.push(chain(error));
     }
 
-    /// Takes a violation, unless it was noted before.
-    pub(super) fn find(&mut self, view: &View<'_>, at: At<'_>, fault: &Fault) {
-        let place = format!("{}{}", at.file, at.mark);
-        let word = fault.rule.word();
-        let key = (at.track.to_owned(), word, place.clone());
-        if view.ledger.tracks.is_found(at.track, word, &place) || !self.told.insert(key) {
-            return;
-        }
-        let count = self.counts.entry((at.track.to_owned(), word)).or_default();
-        *count += 1;
-        let finding = |place: String, who: &str, fact: &str| {
-            What::Found(Box::new(Finding {
-                track: one_line(at.track, MOST_TEXT),
-                rule: word.to_owned(),
-                place: one_line(&place, MOST_TEXT),
-                who: plain(who, MOST_TEXT),
-                fact: plain(fact, MOST_TEXT),
-                ..Finding::default()
-            }))
-        };
-        if *count <= MOST {
-            self.news.push(finding(place, at.who, &fault.fact));
-        } else if *count == MOST + 1 {
-            let fact = "there are more of this kind than are told one by one";
-            self.news.push(finding(at.file.to_owned(), "", fact));
-        }
+    /// Takes a violation. The same words in the same file are another violation if `case` is another: a line of a log, a
+    /// state of the file.
+    pub(super) fn find(&mut self, at: At<'_>, case: &[&str], fault: &Fault) {
+        let case = [&[at.file][..], case, &[&fault.fact, &fault.of]].concat();
+        self.found.push(Finding {
+            track: one_line(at.track, MOST_TEXT),
+            rule: fault.rule.word().to_owned(),
+            place: one_line(&format!("{}{}", at.file, at.mark), MOST_TEXT),
+            who: plain(at.who, MOST_TEXT),
+            fact: plain(&fault.fact, MOST_TEXT),
+            case: digest(&case),
+            ..Finding::default()
+        });
     }
 
-    /// The same for a file whose lines move when it is written anew: a violation is known by its words, too.
-    pub(super) fn find_once(&mut self, view: &View<'_>, at: At<'_>, fault: &Fault) {
-        let is_same = |found: &Finding| {
-            found.track == at.track
-                && found.rule == fault.rule.word()
-                && found.place.starts_with(at.file)
-                && found.fact == plain(&fault.fact, MOST_TEXT)
-        };
-        if !view.ledger.tracks.findings.iter().any(|found| is_same(&found.finding)) {
-            self.find(view, at, fault);
-        }
+    /// Returns what is for the journal, with what was found and was not noted before.
+    pub(super) fn finish(mut self, view: &View<'_>) -> Vec<What> {
+        let found = view.ledger.tracks.news(self.found, MOST);
+        self.news.extend(found.into_iter().map(|finding| What::Found(Box::new(finding))));
+        self.news
     }
 }

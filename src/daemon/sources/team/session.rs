@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::super::View;
 use super::files::Rest;
 use super::report::{At, Report};
+use crate::model::digest::of_bytes;
 use crate::model::event::What;
 use crate::model::reading::{LOG, Reading, STATE_UPDATE};
 use crate::model::track::{Posting, Said, State as Standing};
@@ -33,6 +34,8 @@ const RECORDED: Duration = Duration::from_secs(11);
 pub(super) struct State {
     log: Log,
     record: Seen,
+    /// What is wrong with the record, and which bytes it has.
+    record_faults: (Vec<Fault>, String),
     meta: Option<Meta>,
     rest: Rest,
 }
@@ -44,14 +47,18 @@ pub(super) struct Scene<'a> {
     pub(super) track: &'a str,
     /// It was over or at rest before it was watched: it is taken as it is, and nothing in it is told.
     pub(super) is_quiet: bool,
+    /// When something of the session was last noted: what happens to a file between two such times happens once, and is
+    /// another thing than the same before.
+    pub(super) turn: String,
 }
 
 impl State {
     /// Looks at all of a session.
     pub(super) fn look(&mut self, view: &View<'_>, session: &Session, report: &mut Report) {
         let track = session.track();
-        let mut scene = Scene { view, session, track: &track, is_quiet: false };
-        let record_faults = self.read_record(&scene, report);
+        let turn = view.ledger.readings.of(&track).map_or(0, |files| files.at).to_string();
+        let mut scene = Scene { view, session, track: &track, is_quiet: false, turn };
+        self.read_record(&scene, report);
         let meta = self.meta.clone().unwrap_or_default();
         let before = view.ledger.tracks.get(&track).map(|known| &known.said);
         let is_known = view.ledger.readings.file(&track, LOG).is_some() || before.is_some();
@@ -60,9 +67,10 @@ impl State {
         scene.is_quiet |=
             before.is_some_and(|said| said.state == Standing::Ended) && news.messages.is_empty();
         if !scene.is_quiet {
-            for fault in record_faults {
-                let file = session.message_file("meta.json");
-                report.find(view, At { track: &track, file: &file, mark: "", who: "" }, &fault);
+            let file = session.message_file("meta.json");
+            let (faults, bytes) = &self.record_faults;
+            for fault in faults {
+                report.find(At { track: &track, file: &file, mark: "", who: "" }, &[bytes], fault);
             }
         }
         tell_messages(&scene, &news, &meta, report);
@@ -77,25 +85,22 @@ impl State {
     }
 
     /// Reads the session's record, and what older files say beside it.
-    fn read_record(&mut self, scene: &Scene<'_>, report: &mut Report) -> Vec<Fault> {
+    fn read_record(&mut self, scene: &Scene<'_>, report: &mut Report) {
         let path = scene.view.root.path().join(scene.session.message_file("meta.json"));
         let look = self.record.look(&path, MOST, scene.view.now.wall);
-        let (meta, faults) = match look {
-            Ok(Look::Same) => return Vec::new(),
-            Ok(Look::Missing) => (Some(Meta::default()), Vec::new()),
+        let (meta, faults, bytes) = match look {
+            Ok(Look::Same) => return,
+            Ok(Look::Missing) => (Some(Meta::default()), Vec::new(), String::new()),
             Ok(Look::Changed { bytes, is_settled }) => match team_meta::read(&bytes) {
-                (None, _) if !is_settled => {
-                    report.again = true;
-                    return Vec::new();
-                }
-                found => found,
+                (None, _) if !is_settled => return report.again = true,
+                // What cannot be read is another thing each time; what can be read is what it says.
+                (None, faults) => (None, faults, of_bytes(&bytes)),
+                (meta, faults) => (meta, faults, String::new()),
             },
-            Err(error) => {
-                report.cannot(&error);
-                return Vec::new();
-            }
+            Err(error) => return report.cannot(&error),
         };
         self.record.done();
+        self.record_faults = (faults, bytes);
         // A record that cannot be read leaves what it said before.
         if let Some(mut meta) = meta {
             let older = |name: &str| {
@@ -106,7 +111,6 @@ impl State {
             meta.add_shared(&older("shared-memory.json"));
             self.meta = Some(meta);
         }
-        faults
     }
 
     /// Reads what is new in the log. The reading is none if nothing is to be noted.
@@ -156,7 +160,7 @@ impl State {
             report.news.push(What::Read(Box::new(anew)));
         }
         if reading.hash.is_empty() {
-            reading.hash = crate::model::digest::of_bytes(b"");
+            reading.hash = of_bytes(b"");
         }
         let is_news = known != Some(&reading);
         Some((is_news.then_some(reading), all))
@@ -180,7 +184,7 @@ fn keep_reports(news: &mut News) {
 
 /// Notes each message, and what is wrong with it.
 fn tell_messages(scene: &Scene<'_>, news: &News, meta: &Meta, report: &mut Report) {
-    let Scene { view, track, .. } = *scene;
+    let Scene { view, track, .. } = scene;
     let file = scene.session.message_file(LOG);
     let files = view.ledger.readings.of(track);
     let posted: BTreeSet<&str> = news.messages.iter().map(|(_, message)| message.from.as_str()).collect();
@@ -204,7 +208,8 @@ fn tell_messages(scene: &Scene<'_>, news: &News, meta: &Meta, report: &mut Repor
     if !scene.is_quiet {
         for (line, faults) in faults {
             for (who, fault) in faults {
-                report.find(view, At { track, file: &file, mark: &format!(":{line}"), who }, &fault);
+                let mark = &format!(":{line}");
+                report.find(At { track, file: &file, mark, who }, &[mark, &scene.turn], &fault);
             }
         }
     }
@@ -245,12 +250,13 @@ fn tell_standing(scene: &Scene<'_>, before: Option<&Said>, news: &News, meta: &M
 
 /// Holds the record against the reports that were noted at earlier looks.
 fn mind_the_record(scene: &Scene<'_>, meta: &Meta, report: &mut Report) {
-    let Scene { view, track, .. } = *scene;
+    let Scene { view, track, .. } = scene;
     let Some(files) = view.ledger.readings.of(track) else { return };
     let now = view.now.wall;
     let file = scene.session.message_file(LOG);
     for (who, late, fault) in behind(meta, files, now) {
-        report.find(view, At { track, file: &file, mark: &format!(":{}", late.line), who }, &fault);
+        let (mark, sent) = (&format!(":{}", late.line), &late.sent.to_string());
+        report.find(At { track, file: &file, mark, who }, &[mark, sent], &fault);
     }
     let is_young = |sent: i64| now.saturating_sub(sent) < crate::model::moment::millis(RECORDED);
     report.again |= files.posted.values().any(|late| late.sent <= now && is_young(late.sent));

@@ -178,8 +178,8 @@ fn a_restart_repeats_nothing_and_misses_nothing() {
     world.post(1, "analyst", "planer", "message", &Value::Null);
     let found = [
         "1 analyst → planer message",
-        "undeclared-role …/.msg/messages.jsonl:1 analyst",
         "team:TLS-a running",
+        "undeclared-role …/.msg/messages.jsonl:1 analyst",
     ];
     assert_eq!(world.look(), found);
     world.restart();

@@ -198,7 +198,182 @@ fn many_findings_of_one_kind_are_counted() {
     let all = found(&mut world);
     assert_eq!(
         (all.len(), all[15].as_str(), all[16].as_str()),
-        (17, "torn-line …/.msg/messages.jsonl:16", "torn-line …/.msg/messages.jsonl")
+        (17, "torn-line …/.msg/messages.jsonl:16", "torn-line …/.msg/messages.jsonl:17")
     );
     assert_eq!(found(&mut world), [""; 0]);
+}
+
+#[test]
+fn each_violation_on_one_line_is_told() {
+    let mut world = World::new();
+    world.meta(&json!({"role_state": {"analyst": {"_updated_at": world.stamp(10)}}}));
+    world.post(1, "analyst", "coordinator", "state_update", &json!({"note": 1}));
+    let lacks = facts(&mut world);
+    let fields = ["task_id", "status", "ref", "key_findings", "decisions", "verification"];
+    assert_eq!(lacks, fields.map(|name| format!("a state_update has no {name}")));
+    let (long, longer) = ("q".repeat(120), "r".repeat(130));
+    world.report(2, "analyst", "RESEARCH-001", &json!({"key_findings": [long, "ok", longer, 7, 8]}));
+    let wanted = [
+        "item 1 of key_findings has 120 characters; under 100 are allowed",
+        "item 3 of key_findings has 130 characters; under 100 are allowed",
+        "item 4 of key_findings is no text",
+        "item 5 of key_findings is no text",
+    ];
+    assert_eq!(facts(&mut world), wanted);
+    world.restart();
+    journal::rotate(&world.root, world.moment().wall, 0).unwrap();
+    assert_eq!(facts(&mut world), [""; 0]);
+    // The same lines with the same words in another log.
+    let line = json!({"id": "MSG-001", "ts": world.stamp(10), "from": "analyst", "type": "state_update", "data": {"note": 1}});
+    world.put(".msg/messages.jsonl", &format!("{line}\n"));
+    assert_eq!(facts(&mut world).len(), fields.len());
+    assert_eq!(facts(&mut world), [""; 0]);
+}
+
+/// What is found at the next look, in its own words.
+fn facts(world: &mut World) -> Vec<String> {
+    let before = journal::all(&world.root).unwrap().len();
+    world.look();
+    let all = journal::all(&world.root).unwrap();
+    let facts = all.into_iter().skip(before).filter_map(|event| match event.what {
+        What::Found(found) => Some(found.fact.clone()),
+        _ => None,
+    });
+    facts.collect()
+}
+
+/// Each of these is told at its look, and nothing is after it, not even by a daemon that is started anew on a journal
+/// that was rotated.
+#[track_caller]
+fn each_time(world: &mut World, file: &str, steps: &[(&str, &[&str])]) {
+    for (place, (text, wanted)) in steps.iter().enumerate() {
+        world.put(file, text);
+        let mut found = facts(world);
+        found.retain(|fact| !fact.ends_with(" is in no entry of cache-index.json"));
+        assert_eq!(found, *wanted, "step {place}");
+        assert_eq!(facts(world), [""; 0], "step {place}");
+        if place % 2 == 1 {
+            journal::rotate(&world.root, world.moment().wall, 0).unwrap();
+        }
+        world.restart();
+        assert_eq!(facts(world), [""; 0], "step {place}, anew");
+        world.now += 60;
+        facts(world);
+    }
+}
+
+#[test]
+fn wisdom_that_is_changed_again_is_told_again() {
+    let mut world = World::new();
+    world.meta(&json!({}));
+    let rewritten = "the first 4 bytes of wisdom/learnings.md were changed; it is append-only";
+    let shrank = "wisdom/learnings.md had 4 bytes and has 2; it is append-only";
+    each_time(
+        &mut world,
+        "wisdom/learnings.md",
+        &[
+            ("aa\nb\n", &[]),
+            ("xx\nb\n", &[rewritten]),
+            ("yy\nb\n", &[rewritten]),
+            ("xx\nb\n", &[rewritten]),
+            ("yy\nb\n", &[rewritten]),
+            ("yy\n", &[shrank]),
+            ("yy\nb\n", &[]),
+            ("yy\n", &[shrank]),
+        ],
+    );
+    for _ in 0..2 {
+        fs::remove_file(world.path("wisdom/learnings.md")).unwrap();
+        assert_eq!(facts(&mut world), [""; 0], "it may be away for a moment");
+        assert_eq!(facts(&mut world), ["wisdom/learnings.md had 2 bytes and is gone; it is append-only"]);
+        world.restart();
+        world.put("wisdom/learnings.md", "yy\n");
+        assert_eq!(facts(&mut world), [""; 0]);
+    }
+}
+
+#[test]
+fn each_entry_that_goes_and_each_taking_over_is_told() {
+    let mut world = World::new();
+    world.meta(&json!({}));
+    let index = |entries: &[(&str, &str)]| {
+        let entry = |(angle, by): &(&str, &str)| json!({"angle": angle, "file": format!("explore-{angle}.json"), "created_by": by, "timestamp": "2026-01-15T10:30:00Z"});
+        json!({"entries": entries.iter().map(entry).collect::<Vec<_>>()}).to_string()
+    };
+    for angle in ["one", "two", "three", "four", "five"] {
+        world.put(&format!("explorations/explore-{angle}.json"), "{}");
+    }
+    let gone = |angle: &str| {
+        format!("the entry of \"{angle}\" by \"R-1\" is gone; entries never expire within a session")
+    };
+    let taken = |from: &str, to: &str| {
+        format!(
+            "the entry of \"one\" was created by \"{from}\" and is now by \"{to}\"; only its creator updates it"
+        )
+    };
+    let all = ["one", "two", "three", "four", "five"].map(|angle| (angle, "R-1"));
+    let (none, gone_three) = (index(&all), [gone("five"), gone("four"), gone("three")]);
+    let gone_three = gone_three.each_ref().map(String::as_str);
+    let (gone_two, one_two, two_one) = (gone("two"), taken("R-1", "E-2"), taken("E-2", "R-1"));
+    each_time(
+        &mut world,
+        "explorations/cache-index.json",
+        &[
+            (&none, &[]),
+            (&index(&all[..2]), &gone_three),
+            (&index(&all[..1]), &[&gone_two]),
+            (&index(&all[..2]), &[]),
+            (&index(&all[..1]), &[&gone_two]),
+            (&index(&[("one", "E-2")]), &[&one_two]),
+            (&index(&[("one", "R-1")]), &[&two_one]),
+            (&index(&[("one", "E-2")]), &[&one_two]),
+            ("{\"entries\": 7}", &["cache-index.json is no JSON object with a list of entries"]),
+            (&index(&[("one", "E-2")]), &[]),
+            ("{\"entries\": 8}", &["cache-index.json is no JSON object with a list of entries"]),
+        ],
+    );
+}
+
+#[test]
+fn entries_that_lack_the_same_are_told_each_by_its_name_wherever_it_stands() {
+    let mut world = World::new();
+    world.meta(&json!({}));
+    let entry =
+        |angle: &str| json!({"angle": angle, "file": format!("explore-{angle}.json"), "created_by": "R-1"});
+    for angle in ["one", "two", "three"] {
+        world.put(&format!("explorations/explore-{angle}.json"), "{}");
+    }
+    let lacks = |angle: &str| format!("the entry of \"{angle}\" has no timestamp");
+    let index = |angles: &[&str]| {
+        json!({"entries": angles.iter().map(|angle| entry(angle)).collect::<Vec<_>>()}).to_string()
+    };
+    each_time(
+        &mut world,
+        "explorations/cache-index.json",
+        &[
+            (&index(&["one", "two"]), &[&lacks("one"), &lacks("two")]),
+            (&format!("\n\n{}", index(&["three", "two", "one"])), &[&lacks("three")]),
+        ],
+    );
+}
+
+#[test]
+fn what_is_too_much_to_be_told_at_once_is_counted_and_stays_counted() {
+    let mut world = World::new();
+    world.meta(&json!({}));
+    for n in 0..100 {
+        world.put(&format!("explorations/explore-a{n:02}.json"), "{}");
+    }
+    world.now += 60;
+    let all = facts(&mut world);
+    assert_eq!((all.len(), all[16].as_str()), (17, "84 more of this kind, the first of them here"));
+    assert_eq!(facts(&mut world), [""; 0]);
+    world.restart();
+    assert_eq!(facts(&mut world), [""; 0]);
+    // One more comes: those that were only counted are told, as far as it goes, and the rest is counted anew.
+    world.put("explorations/explore-b.json", "{}");
+    world.now += 60;
+    let all = facts(&mut world);
+    assert_eq!((all.len(), all[16].as_str()), (17, "69 more of this kind, the first of them here"));
+    assert_eq!(facts(&mut world), [""; 0]);
 }
