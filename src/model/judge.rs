@@ -289,7 +289,8 @@ fn tracks(facts: &Facts<'_>, policy: &Policy, stage: &str, now: Millis) -> Optio
     let mut blocked =
         all.filter(|(_, track)| stage == stage::BLOCKED && track.said.state == track::State::Blocked);
     let (key, track) = blocked.next()?;
-    let until = track.entered.saturating_add(millis(policy.quiet.person_limit));
+    let last = track.halted.iter().map(|halted| halted.since).max().unwrap_or(track.entered);
+    let until = last.saturating_add(millis(policy.quiet.person_limit));
     let reason = Reason::WaitsForPerson(held(key, &track.said.reason, track.entered));
     (until > now).then_some(Verdict::Quiet { reason, until: Some(until) })
 }

@@ -31,6 +31,8 @@ pub struct Trouble<'a> {
     pub cause: Cause,
     /// Since when.
     pub since: Millis,
+    /// Of what halts the track only that is meant which was not told yet.
+    is_news: bool,
 }
 
 /// Returns the troubles there are, the most telling first, and when there may be more. A track that waits for a person is
@@ -41,7 +43,7 @@ pub fn troubles<'a>(facts: &Facts<'a>, now: Millis) -> (Vec<Trouble<'a>>, Option
     let mut next: Option<Millis> = None;
     let mut later = |at: Millis| next = Some(next.map_or(at, |next| next.min(at)));
     for (key, track) in &facts.ledger.tracks.all {
-        let mut add = |cause, since| found.push(Trouble { key, track, cause, since });
+        let mut add = |cause, since| found.push(Trouble { key, track, cause, since, is_news: false });
         match track.said.state {
             State::Blocked if track.said.kind == Kind::Team => add(Cause::TeamHalted, track.entered),
             State::Blocked => add(Cause::WaitsForPerson, track.entered),
@@ -118,11 +120,18 @@ impl Trouble<'_> {
             "" => String::new(),
             reason => format!(": {}", plain(reason, 200)),
         };
+        let halts = self.track.halted.iter().filter(|halted| !(self.is_news && halted.told));
+        let halts: Vec<String> = halts
+            .map(|halted| format!("since {}: {}", clock(halted.since), plain(&halted.halt.reason, 200)))
+            .collect();
         let words = match self.cause {
             Cause::WorkerGone => {
                 format!("{name} runs{step}, and its agent ended at {since} without a terminal signal.")
             }
             Cause::WorkerSilent => format!("{name} runs{step}, and has said nothing since {since}."),
+            Cause::TeamHalted if !halts.is_empty() => {
+                format!("{name} has been halted for a person {}.", halts.join("; "))
+            }
             Cause::TeamHalted => format!("{name} has been halted for a person since {since}{reason}."),
             _ => format!("{name} has been blocked{step} and waits for a person since {since}{reason}."),
         };
@@ -184,10 +193,14 @@ pub fn blocked(facts: &Facts<'_>, now: Millis) -> Option<Diagnosis> {
 pub fn notes(facts: &Facts<'_>, person_after: Duration, now: Millis) -> (Vec<Note>, Option<Millis>) {
     let (all, mut next) = troubles(facts, now);
     let mut notes = Vec::new();
-    for trouble in all {
+    for mut trouble in all {
+        let untold = trouble.track.halted.iter().filter(|halted| !halted.told);
+        if let Some(since) = untold.map(|halted| halted.since).min() {
+            (trouble.since, trouble.is_news) = (since, true);
+        }
         let waits = trouble.track.said.state == State::Blocked;
         let due = if waits { trouble.since.saturating_add(millis(person_after)) } else { now };
-        if trouble.track.told.contains(trouble.cause.word()) {
+        if trouble.track.is_told(trouble.cause.word()) {
             continue;
         }
         if due > now {

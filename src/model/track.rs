@@ -93,6 +93,33 @@ pub struct Said {
     /// Which attempt it is: a new one inherits nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub attempt: String,
+    /// What halts a team session, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub halts: Vec<Halt>,
+}
+
+/// A checkpoint that does not let a team session go on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Halt {
+    /// The checkpoint's task.
+    pub task: String,
+    /// Why it halts.
+    pub reason: String,
+    /// The id of the message that said so: the same checkpoint may halt again.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
+}
+
+/// A halt as long as it lasts.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Halted {
+    /// The halt.
+    pub halt: Halt,
+    /// Since when, unix milliseconds.
+    pub since: Millis,
+    /// It was told of.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub told: bool,
 }
 
 impl Said {
@@ -108,6 +135,9 @@ impl Said {
             &mut self.stamp,
         ] {
             *text = plain(text, MOST_TEXT);
+        }
+        for halt in &mut self.halts {
+            halt.reason = plain(&halt.reason, MOST_TEXT);
         }
         for id in [&mut self.track, &mut self.context, &mut self.attempt] {
             *id = one_line(id, MOST_TEXT);
@@ -184,6 +214,9 @@ pub struct Track {
     /// What was told of it since it was last heard of, by the name of the cause.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub told: BTreeSet<String>,
+    /// What halts it, each since its own time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub halted: Vec<Halted>,
     /// What each agent of a team session last posted, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<String, Posted>,
@@ -253,6 +286,24 @@ impl Track {
     fn heard(&mut self, at: Millis) {
         self.last = at;
         self.told.clear();
+    }
+
+    /// Takes what halts it now. A halt that goes on keeps its time, and that it was told.
+    fn halt(&mut self, at: Millis) {
+        let before = std::mem::take(&mut self.halted);
+        let going_on = |halt: &Halt| before.iter().find(|halted| halted.halt == *halt).cloned();
+        let halts = self.said.halts.iter();
+        let new = |halt: &Halt| Halted { halt: halt.clone(), since: at, told: false };
+        self.halted = halts.map(|halt| going_on(halt).unwrap_or_else(|| new(halt))).collect();
+        self.entered = self.halted.iter().map(|halted| halted.since).min().unwrap_or(self.entered);
+    }
+
+    /// Tells whether everything was told of what it waits for a person for, under this name of the cause.
+    pub fn is_told(&self, cause: &str) -> bool {
+        if self.halted.is_empty() {
+            return self.told.contains(cause);
+        }
+        self.halted.iter().all(|halted| halted.told)
     }
 }
 

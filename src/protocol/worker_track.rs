@@ -65,6 +65,7 @@ pub fn said(key: &str, signal: &Signal) -> Said {
         stamp: signal.stamp.map(worker_mark::stamp).unwrap_or_default(),
         context: signal.context.clone(),
         attempt: signal.attempt.clone(),
+        halts: Vec::new(),
     };
     said.plain()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::model::event::{Event, What};
-use crate::model::track::{Finding, Posting, Said};
+use crate::model::track::{Finding, Halt, Posting, Said};
 
 const MINUTE: Millis = 60_000;
 const KEY: &str = "task:.task/fix/proj-1";
@@ -237,6 +237,73 @@ fn the_words_name_the_track_its_step_and_since_when() {
     let worst = worst(&facts, 60 * MINUTE).unwrap();
     assert_eq!((worst.cause, worst.root.as_str()), (Cause::WorkerGone, "task:.task/fix/gone"));
     assert_eq!(blocked(&facts, 60 * MINUTE).unwrap().cause, Cause::TeamHalted);
+}
+
+const TEAM: &str = "team:TLS-y";
+
+#[test]
+fn each_halt_keeps_its_reason_and_its_time_and_is_told_once() {
+    let halts = |all: &[(&str, &str)]| Said {
+        track: TEAM.to_owned(),
+        kind: Kind::Team,
+        state: if all.is_empty() { State::Running } else { State::Blocked },
+        step: all.iter().map(|(task, _)| *task).collect::<Vec<_>>().join(", "),
+        halts: all
+            .iter()
+            .map(|(task, by)| Halt {
+                task: (*task).to_owned(),
+                reason: format!("{task} blocks"),
+                by: (*by).to_owned(),
+            })
+            .collect(),
+        ..Said::default()
+    };
+    let mut ledger = Ledger::default();
+    let mut at = |minute: Millis, what: Option<What>| {
+        if let Some(what) = what {
+            ledger.apply(&Event::of_root(minute * MINUTE, what));
+        }
+        let dead = BTreeSet::new();
+        let (told, _) = notes(&facts(&ledger, &dead), Duration::from_secs(60), minute * MINUTE);
+        for note in &told {
+            let noted = What::Noted {
+                key: note.key.clone(),
+                cause: String::new(),
+                root: String::new(),
+                words: String::new(),
+            };
+            ledger.apply(&Event::of_root(minute * MINUTE, noted));
+        }
+        let told: Vec<String> = told.into_iter().map(|note| note.diagnosis.words).collect();
+        let all = blocked(&facts(&ledger, &dead), minute * MINUTE).map(|why| why.words).unwrap_or_default();
+        (told.join(" "), all)
+    };
+    let said = |all: &[(&str, &str)]| Some(What::Track(Box::new(halts(all))));
+    let words = |all: &[(&str, u32)]| {
+        let all: Vec<String> = all
+            .iter()
+            .map(|(task, minute)| format!("since 1970-01-01T00:{minute:02}:00Z: {task} blocks"))
+            .collect();
+        format!("{TEAM} has been halted for a person {}.", all.join("; "))
+    };
+    let (one, both) = (words(&[("C-1", 1)]), words(&[("C-1", 1), ("C-2", 4)]));
+    assert_eq!(at(1, said(&[("C-1", "MSG-001")])), (String::new(), one.clone()));
+    assert_eq!(at(2, None), (one.clone(), one.clone()));
+    let post = Posting { track: TEAM.to_owned(), line: 2, from: "planner".to_owned(), ..Posting::default() };
+    assert_eq!(at(3, Some(What::Posted(Box::new(post)))), (String::new(), one.clone()), "a word in between");
+    assert_eq!(at(4, said(&[("C-1", "MSG-001"), ("C-2", "MSG-003")])), (String::new(), both.clone()));
+    assert_eq!(at(5, None), (words(&[("C-2", 4)]), both), "only the one that is new is told");
+    assert_eq!(
+        at(6, said(&[("C-1", "MSG-001")])),
+        (String::new(), one.clone()),
+        "the other goes on as it was"
+    );
+    assert_eq!(at(50, None), (String::new(), one));
+    // The same checkpoint halts again.
+    let again = words(&[("C-1", 51)]);
+    assert_eq!(at(51, said(&[("C-1", "MSG-009")])), (String::new(), again.clone()));
+    assert_eq!(at(52, None), (again.clone(), again));
+    assert_eq!(at(53, said(&[])), (String::new(), String::new()));
 }
 
 #[test]

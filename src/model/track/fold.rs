@@ -48,6 +48,7 @@ impl Tracks {
             track.entered = at;
         }
         track.said = said.clone();
+        track.halt(at);
         track.heard(at);
     }
 
@@ -81,6 +82,7 @@ impl Tracks {
             self.told = (key.parse().unwrap_or(self.told.0).max(self.told.0), at);
         } else if let Some(track) = self.all.get_mut(key) {
             track.told.insert(cause.to_owned());
+            track.halted.iter_mut().for_each(|halted| halted.told = true);
         }
     }
 
@@ -90,7 +92,8 @@ impl Tracks {
         let is_fresh = |track: &Track| track.last.saturating_add(millis(within)) > now;
         let is_open = |track: &Track| match track.said.state {
             State::Running => true,
-            State::Blocked => track.told.is_empty(),
+            State::Blocked if track.halted.is_empty() => track.told.is_empty(),
+            State::Blocked => track.halted.iter().any(|halted| !halted.told),
             _ => false,
         };
         self.all.values().any(|track| is_open(track) && is_fresh(track))

@@ -65,11 +65,40 @@ fn counted_blocks_halt_whatever_the_verdict_and_each_checkpoint_on_its_own() {
         &Meta::default(),
         &[
             "blocked CHECKPOINT-001 blocks_detected of CHECKPOINT-001 is 2",
-            "blocked CHECKPOINT-001, CHECKPOINT-002 supervision_verdict of CHECKPOINT-002 is block; blocks_detected is 1",
-            "blocked CHECKPOINT-001 supervision_verdict of CHECKPOINT-001 is block",
+            "blocked CHECKPOINT-001, CHECKPOINT-002 blocks_detected of CHECKPOINT-001 is 2; supervision_verdict of CHECKPOINT-002 is block; blocks_detected is 1",
+            "blocked CHECKPOINT-001 blocks_detected of CHECKPOINT-001 is 2",
             "running",
         ],
     );
+}
+
+#[test]
+fn a_checkpoint_that_halts_anew_is_another_halt_and_one_that_says_the_same_is_not() {
+    let by =
+        |said: &Said| said.halts.iter().map(|halt| format!("{} {}", halt.task, halt.by)).collect::<Vec<_>>();
+    let report = |id: &str, task: &str, verdict: &str, blocks: u32| Message {
+        id: id.to_owned(),
+        ..checkpoint(task, verdict, blocks)
+    };
+    let next = |said: Option<&Said>, message: Message| standing("team:a", said, [&message], &Meta::default());
+    let first = next(None, report("MSG-001", "CHECKPOINT-001", "pass", 2));
+    let both = next(Some(&first), report("MSG-002", "CHECKPOINT-002", "block", 0));
+    assert_eq!(by(&both), ["CHECKPOINT-001 MSG-001", "CHECKPOINT-002 MSG-002"]);
+    let same = next(Some(&both), report("MSG-003", "CHECKPOINT-001", "pass", 2));
+    assert_eq!(same, both);
+    for verdict in ["pass", "warn"] {
+        assert_eq!(next(Some(&both), report("MSG-004", "CHECKPOINT-002", verdict, 0)), first);
+    }
+    let other = next(Some(&both), report("MSG-005", "CHECKPOINT-001", "block", 2));
+    assert_eq!(by(&other), ["CHECKPOINT-001 MSG-005", "CHECKPOINT-002 MSG-002"]);
+    let none = next(Some(&first), report("MSG-006", "CHECKPOINT-001", "pass", 0));
+    assert_eq!(
+        by(&next(Some(&none), report("MSG-007", "CHECKPOINT-001", "pass", 2))),
+        ["CHECKPOINT-001 MSG-007"]
+    );
+    // As an older version noted it.
+    let older = Said { halts: Vec::new(), ..first.clone() };
+    assert_eq!(next(Some(&older), plain("coordinator", "message")).reason, first.reason);
 }
 
 #[test]
