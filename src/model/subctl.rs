@@ -112,9 +112,11 @@ impl Breach {
             | Self::CreatedByWorker { .. } => String::new(),
             Self::NoRequestId { head } => head.clone(),
             Self::IdInsteadOfName { id } => id.clone(),
-            Self::SpawnOutsideTeam { name } | Self::PromptLacks { name, .. } => name.clone(),
+            Self::SpawnOutsideTeam { name } => name.clone(),
+            Self::PromptLacks { name, missing } => format!("{name} {}", missing.join(", ")),
             Self::IllegalTransition { task, from, to } => format!("{task} {} {}", from.word(), to.word()),
-            Self::CompletedByLead { task, .. } | Self::BlockedWithoutBlocker { task } => task.clone(),
+            Self::CompletedByLead { task, owner } => format!("{task} {owner}"),
+            Self::BlockedWithoutBlocker { task } => task.clone(),
             Self::DuplicateTask { task, other, .. } => format!("{task} {other}"),
         };
         plain(format!("subctl {} {who} {case}", self.rule()).trim_end(), 200)

@@ -43,11 +43,11 @@ fn each_case_is_told_as_a_fact_with_its_rule() {
       shutdown_request comes from the lead; a worker sends one only if it was asked to (§3.1). A worker that is done reports to the lead.
     subctl spawn-outside-team impl-1 impl-1
       impl-1 was begun without team_name and is outside the team: it has no pane, takes no messages and runs unseen. Work that writes code belongs to agents of the team (§6.1).
-    subctl prompt-lacks-headings impl-1 impl-1
+    subctl prompt-lacks-headings impl-1 impl-1 GOAL, CONSTRAINTS
       the prompt of impl-1 has no GOAL, no CONSTRAINTS. A worker's prompt has GOAL, CONTEXT, DELIVERABLE, DONE WHEN, REPORT BACK and CONSTRAINTS (§7).
     subctl illegal-transition impl-1 3 pending completed
       task 3 went from pending to completed. What follows is pending → in_progress (before the work begins), in_progress → completed or blocked, blocked → in_progress; only the lead takes a completed task back (§4).
-    subctl completed-by-lead impl-1 3
+    subctl completed-by-lead impl-1 3 impl-1
       task 3 was set to completed by the lead; it is impl-1's. Only the worker sets this; the lead verifies and may take it back (§4, §8).
     subctl blocker-missing impl-1 3
       task 3 is blocked, and metadata.blocker says nothing. A short description of the obstacle belongs there; it is what the lead reads first (§4).

@@ -131,7 +131,11 @@ fn a_spawn_outside_the_team_and_a_prompt_without_headings_are_named() {
         json!({"status": "teammate_spawned", "agent_id": "aimpl-1-0011223344556677", "name": "impl-1"});
     let of = |prompt: &str| json!({"description": "x", "prompt": prompt, "subagent_type": "general-purpose", "name": "impl-1", "team_name": "t1"});
     check(of(WHOLE), spawned.clone(), "");
-    check(of("Do it."), spawned.clone(), "prompt-lacks-headings me impl-1");
+    check(
+        of("Do it."),
+        spawned.clone(),
+        "prompt-lacks-headings me impl-1 GOAL, CONTEXT, DELIVERABLE, DONE WHEN, REPORT BACK, CONSTRAINTS",
+    );
     // Newer clients have one team for each session, and take no name for it.
     let mut unnamed = of(WHOLE);
     unnamed.as_object_mut().unwrap().shift_remove("team_name");
@@ -151,7 +155,8 @@ fn a_spawn_outside_the_team_and_a_prompt_without_headings_are_named() {
 fn a_prompt_that_may_have_been_cut_is_not_judged() {
     let spawned = json!({"status": "teammate_spawned", "name": "impl-1"});
     let of = |prompt: String| rules("Agent", &json!({"prompt": prompt, "name": "impl-1"}), &spawned, false);
-    let lacks = "prompt-lacks-headings me impl-1";
+    let lacks =
+        "prompt-lacks-headings me impl-1 GOAL, CONTEXT, DELIVERABLE, DONE WHEN, REPORT BACK, CONSTRAINTS";
     assert_eq!(of("word ".repeat(12_000)), lacks);
     assert_eq!(of("word ".repeat(13_200)), "");
     assert_eq!(of("line\n".repeat(10_000)), lacks);
