@@ -69,6 +69,10 @@ impl Team {
             self.stir(owner);
         } else if state == TaskState::Completed && is_change && actor == owner {
             node.done = Some(at);
+            // It said that it is ready before.
+            if node.idle.as_ref().is_some_and(|idle| !idle.leaving) {
+                self.park(rules, owner, at);
+            }
         } else if state == TaskState::Completed && actor == LEAD && node.done.is_some() {
             // The lead looked at what is completed and left it so.
             self.acknowledge(rules, owner, at);
@@ -88,7 +92,7 @@ impl Team {
             return false;
         }
         if from != LEAD {
-            if to == LEAD && message.ready && !self.has_open_task(from) {
+            if to == LEAD && message.ready {
                 self.begin_idleness(rules, from, Why::Ready, at);
             }
             return false;
@@ -127,6 +131,14 @@ impl Team {
         }
     }
 
+    /// From now on it is left idle, unless a task of its own is open.
+    fn park(&mut self, rules: &Rules, name: &str, at: Millis) {
+        self.parked.retain(|(_, parked)| parked != name);
+        if !self.has_open_task(name) {
+            self.parked.insert((at.saturating_add(millis(rules.parked_after)), name.to_owned()));
+        }
+    }
+
     fn acknowledge(&mut self, rules: &Rules, name: &str, at: Millis) {
         self.begin_idleness(rules, name, Why::Acknowledged, at);
         // The lead knows how it ended: it waits for no further word.
@@ -150,8 +162,7 @@ impl Team {
         let Some(node) = self.nodes.get_mut(name) else { return };
         node.done = None;
         node.idle = Some(Idle { since: at, why, leaving: false });
-        self.parked.retain(|(_, parked)| parked != name);
-        self.parked.insert((at.saturating_add(millis(rules.parked_after)), name.to_owned()));
+        self.park(rules, name, at);
     }
 }
 

@@ -127,7 +127,13 @@ fn a_worker_is_idle_once_it_says_that_it_is_ready_for_its_next_task() {
     assert_eq!(world.why("impl-1"), Some(Why::Ready));
     world.task("impl-2", "2", TaskState::InProgress);
     world.send("impl-2", "team-lead", ready());
-    assert_eq!(world.why("impl-2"), None, "it has a task that is open");
+    assert_eq!(world.why("impl-2"), Some(Why::Ready), "whatever its task says");
+    assert!(world.notes(10 * MINUTES).iter().all(|note| !note.contains("parked impl-2")), "its task is open");
+    world.task("impl-2", "2", TaskState::Completed);
+    assert_eq!(world.why("impl-2"), Some(Why::Ready));
+    assert!(world.notes(10 * MINUTES).iter().any(|note| note.contains("parked impl-2")));
+    world.task("impl-2", "3", TaskState::InProgress);
+    assert_eq!(world.why("impl-2"), None, "it goes on");
 }
 
 #[test]
