@@ -7,6 +7,7 @@ use crate::model::digest::digest;
 use crate::model::event::{Event, What};
 use crate::model::plan::{self, LIFE, PlanState, Record};
 use crate::model::policy::Mode;
+use crate::model::team::Team;
 use crate::model::track::{Finding, MOST_TEXT};
 use crate::model::wording::{one_line, plain};
 use crate::store::file::chain;
@@ -35,7 +36,10 @@ impl Source for Plans {
         let settings = &view.policy.subctl;
         let path = plan_file::path(view.policy).filter(|_| settings.enabled != Some(false));
         let Some(path) = path else { return news };
-        if let Err(error) = self.reader.follow(&path) {
+        let is_known = speaks(view);
+        if let Err(error) = self.reader.follow(&path)
+            && is_known
+        {
             news.faults.push(chain(&error));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -55,6 +59,9 @@ impl Source for Plans {
             }
         }
         self.find(view, &name, &mut news);
+        if is_known || speaks_by(&news) {
+            self.tell_of_nobodys(&name, &mut news);
+        }
         news
     }
 }
@@ -82,11 +89,31 @@ impl Plans {
         let found = view.ledger.tracks.news(found.collect(), MOST_FOUND);
         let event = |finding| Event::of_root(view.now.wall, What::Found(Box::new(finding)));
         news.events.extend(found.into_iter().map(event));
+    }
+
+    fn tell_of_nobodys(&self, name: &str, news: &mut News) {
+        let queue = &self.reader.queue;
         let latest = queue.lines().saturating_sub(LATEST);
         let nobodys = queue.faults.iter().rev().filter(|fault| fault.id.is_empty() && fault.line > latest);
         news.faults
             .extend(nobodys.take(MOST_FAULTS).map(|fault| format!("{name}:{}: {}", fault.line, fault.fault)));
     }
+}
+
+/// Tells whether the root is known to speak subctl's protocol: by a setting, a plan of its own, or what the journal saw. The
+/// queue is all projects'; what is wrong with it is no business of others.
+fn speaks(view: &View<'_>) -> bool {
+    let (settings, ledger) = (&view.policy.subctl, view.ledger);
+    let has_shown = |team: &Team| !team.subctl.is_empty() || team.waits.values().any(|wait| wait.operator);
+    settings.enabled == Some(true)
+        || !settings.teams.is_empty()
+        || !ledger.plans.is_empty()
+        || ledger.graph.teams.values().any(has_shown)
+}
+
+/// The same by what was found just now.
+fn speaks_by(news: &News) -> bool {
+    news.events.iter().any(|event| matches!(event.what, What::Plan(_)))
 }
 
 /// It is of this root, pending, and an hour has passed over it.

@@ -172,6 +172,40 @@ fn lines_that_are_no_records_are_faults_while_they_are_among_the_latest() {
     assert_eq!(world.look(), NONE);
 }
 
+type Change = fn(&mut World);
+
+#[test]
+fn what_is_wrong_with_the_queue_is_no_business_of_a_project_without_subctl() {
+    let of_none = || World { project: project(), ..World::new() };
+    let ways: [(&str, Change, bool); 5] = [
+        ("nothing of subctl is known", |_| {}, false),
+        ("a setting", |world| world.policy.subctl.enabled = Some(true), true),
+        ("a team is named", |world| world.policy.subctl.teams = vec!["another".to_owned()], true),
+        (
+            "a session has a role",
+            |world| {
+                let role = What::Subctl { role: "lead".to_owned() };
+                let event = Event { session: "s-1".to_owned(), ..Event::of_root(CREATED, role) };
+                journal::append(&world.project, &[event]).unwrap();
+            },
+            true,
+        ),
+        ("a plan was seen", |world| *world = World::new(), true),
+    ];
+    for (way, make, is_told) in ways {
+        let mut world = of_none();
+        make(&mut world);
+        let file = world.project.in_own("other.jsonl");
+        world.policy.subctl.plan_queue = file.display().to_string();
+        fs::write(&file, format!("[]\n{}\n", of_others())).unwrap();
+        assert_eq!(world.look().len(), usize::from(is_told), "{way}");
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+        world.source = Plans::default();
+        assert_eq!(world.look().len(), usize::from(is_told), "{way}");
+    }
+}
+
 #[test]
 fn an_hour_old_request_is_expired_only_where_that_was_asked_for() {
     let expired = |world: &World| fs::read_to_string(world.path()).unwrap().matches("auto-expired").count();
