@@ -59,6 +59,11 @@ pub trait Source: Send {
     fn folders(&self) -> Vec<PathBuf> {
         Vec::new()
     }
+
+    /// Folders in which something may begin anew, for as many of which watches are left when all others have theirs.
+    fn spare(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 }
 
 /// All sources of one root.
@@ -121,7 +126,8 @@ impl Sources {
 
     /// The folders whose changes call for a look.
     pub fn folders(&self) -> Vec<PathBuf> {
-        self.all.iter().flat_map(|source| source.folders()).collect()
+        let folders = self.all.iter().flat_map(|source| source.folders());
+        folders.chain(self.all.iter().flat_map(|source| source.spare())).collect()
     }
 }
 

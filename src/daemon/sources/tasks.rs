@@ -1,8 +1,9 @@
 //! Workers' signal files in task folders (`worker-signal-protocol`).
 //!
 //! Each look lists the task folders and compares the stamps of the folders and of the signal files in them with those of
-//! the look before; only what differs is opened. Of the folders as many are watched for events as have no end yet, the
-//! newest first; the tick serves the rest, and misses nothing, since every look compares all of them.
+//! the look before; only what differs is opened. Of the folders those are watched for events that have no end yet, the
+//! newest first, and then those that have one, as far as there are watches: a worker may run there again. The tick serves
+//! the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
@@ -27,6 +28,8 @@ use crate::store::task_folder::MOST_JSON;
 const MOST_FOLDERS: usize = 10_000;
 /// Signal files of one folder that are looked at: the worker's and those of its roles.
 const MOST_FILES: usize = 16;
+/// Folders with an end that are worth a watch.
+const MOST_SPARE: usize = 512;
 /// Violations that are told of one file.
 const MOST_FAULTS: usize = 8;
 /// A change within this time of the last may bear the same stamp: what is so young is read again, and a file that is
@@ -132,12 +135,20 @@ impl Source for Tasks {
         let mut open: Vec<_> = self
             .folders
             .iter()
-            .filter(|(_, folder)| folder.files.is_empty() || folder.files.values().any(|file| file.is_open))
+            .filter(|(_, folder)| folder.is_open())
             .map(|(name, folder)| (folder.files.is_empty(), std::cmp::Reverse(folder.seen.times), name))
             .collect();
         open.sort();
         let open = open.into_iter().map(|(_, _, name)| self.root.join(name));
         self.above.iter().cloned().chain(open).collect()
+    }
+
+    fn spare(&self) -> Vec<PathBuf> {
+        let ended = self.folders.iter().filter(|(_, folder)| !folder.is_open());
+        let mut ended: Vec<_> =
+            ended.map(|(name, folder)| (std::cmp::Reverse(folder.seen.times), name)).collect();
+        ended.sort();
+        ended.into_iter().take(MOST_SPARE).map(|(_, name)| self.root.join(name)).collect()
     }
 }
 
@@ -188,6 +199,11 @@ fn is_of(key: &str, folder: &str, file: &str) -> bool {
 }
 
 impl Folder {
+    /// No worker has ended there, or one has not.
+    fn is_open(&self) -> bool {
+        self.files.is_empty() || self.files.values().any(|file| file.is_open)
+    }
+
     fn look(&mut self, name: &str, view: &View<'_>, news: &mut News) {
         let (path, now) = (view.root.path().join(name), view.now.wall);
         let Ok(meta) = fs::symlink_metadata(&path) else { return };

@@ -60,17 +60,29 @@ fn folders_without_an_end_are_watched_and_those_above_them() {
     fs::create_dir_all(field.path(".task/empty")).unwrap();
     field.look();
     let root = field.project.root.path().to_owned();
-    let names: Vec<String> = field
-        .tasks
-        .folders()
-        .iter()
-        .map(|path| path.strip_prefix(&root).unwrap().display().to_string())
-        .collect();
+    let short = |folders: Vec<PathBuf>| -> Vec<String> {
+        folders.iter().map(|path| path.strip_prefix(&root).unwrap().display().to_string()).collect()
+    };
+    let names = short(field.tasks.folders());
     let above = [".task", ".task/dev", ".task/empty", ".task/fix"];
     assert_eq!(names[..4], above);
     let at_work: BTreeSet<&str> = names[4..6].iter().map(String::as_str).collect();
     assert_eq!(at_work, BTreeSet::from([".task/fix/p-2", ".task/fix/p-4"]), "those at work come first");
     assert_eq!(names[6..], [".task/dev/p-5"]);
+    // A worker may run again where one has ended: the newest first, after all others.
+    let mut spare = short(field.tasks.spare());
+    spare.sort();
+    assert_eq!(spare, [".task/fix/p-1", ".task/fix/p-3"]);
+    // The clock of a file system goes by the ticks of the kernel.
+    let wanted = [".task/fix/p-3", ".task/fix/p-1"];
+    for _ in 0..10_000 {
+        field.signal(".task/fix/p-3/SIGNAL.json", &json!({"status": "failed", "timestamp": field.ago(0)}));
+        field.look();
+        if short(field.tasks.spare()) == wanted {
+            break;
+        }
+    }
+    assert_eq!(short(field.tasks.spare()), wanted);
 }
 
 #[test]
