@@ -79,6 +79,22 @@ impl Recognised {
         parts
     }
 
+    /// By what, in a few words; empty if nothing was recognised.
+    pub(super) fn why(&self) -> String {
+        let mut why = Vec::new();
+        if self.has_home {
+            let by = if self.is_kiln { "is there" } else { "was made by init, a start or a hook" };
+            why.push(format!("{}/ {by}", self.home));
+        }
+        if self.tasks > 0 {
+            why.push("TASK.md or a signal in tasks.folders".to_owned());
+        }
+        if !self.teams.is_empty() {
+            why.push(".msg in team.sessions".to_owned());
+        }
+        why.join("; ")
+    }
+
     /// What was recognised and by what, for programs.
     pub(super) fn json(&self) -> Value {
         let mut why = Vec::new();

@@ -23,7 +23,9 @@ pub(super) fn render(view: &View) -> String {
     let (style, verdict) = verdict(view);
     line(&mut out, "verdict", &verdict, style);
     line(&mut out, "watching", &watching(view), Style::new());
-    line(&mut out, "project", &view.recognised().words(), Style::new());
+    let recognised = view.recognised();
+    line(&mut out, "project", &recognised.words(), Style::new());
+    line(&mut out, "because", &recognised.why(), Style::new());
     line(&mut out, "pipeline", &pipeline(view), Style::new());
     line(&mut out, "next", &view.next(), Style::new());
     line(&mut out, "pending", &pending(view), Style::new());

@@ -22,6 +22,7 @@ fn healthy() {
     verdict   healthy
     watching  yes, by inotify since hh:mm:ss (pid PID)
     project   .kiln (stage build)
+    because   .kiln/ is there
     pipeline  stage build; last work 3 min ago (PostToolUse:Read)
     next      nudge 1 of 3 if nothing happens until hh:mm:ss
     pending   nothing
@@ -48,6 +49,7 @@ fn nudged() {
     verdict   STALLED: no work for 12 min
     watching  yes, by inotify since hh:mm:ss (pid PID)
     project   .kiln (stage build)
+    because   .kiln/ is there
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      nudge 2 of 3 at hh:mm:ss unless work is seen
     pending   nudge 1, staged 2 min ago, not taken yet
@@ -72,6 +74,7 @@ fn stalled_in_front_of_an_observer() {
     verdict   STALLED: no work for 12 min
     watching  yes, by inotify since hh:mm:ss (pid PID), observing only
     project   .kiln (stage build)
+    because   .kiln/ is there
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      nudge 1 of 3 now
     pending   nothing
@@ -101,6 +104,7 @@ fn flagged() {
     verdict   FLAGGED: nudging did not help; a person has to look
     watching  yes, by inotify since hh:mm:ss (pid PID)
     project   .kiln (stage build)
+    because   .kiln/ is there
     pipeline  stage build; last work 40 min ago (PostToolUse:Read)
     next      DEADLOCK.flag lies there; a person has to look
     pending   nothing
@@ -127,6 +131,7 @@ fn without_a_daemon() {
     verdict   NOT WATCHED: run "watchdog start"
     watching  no daemon
     project   .kiln (stage build)
+    because   .kiln/ is there
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      nudge 1 of 3 (by a daemon, once one runs) now
     pending   nothing
@@ -150,6 +155,7 @@ fn without_a_pipeline() {
     verdict   nothing to watch: there is no pipeline
     watching  no daemon
     project   .kiln (no stage)
+    because   .kiln/ is there
     pipeline  none
     next      there is no pipeline: .kiln/STATE.md names no stage
     pending   nothing
@@ -166,6 +172,7 @@ fn complete() {
     verdict   nothing to watch: the pipeline is complete
     watching  no daemon
     project   .kiln (stage complete)
+    because   .kiln/ is there
     pipeline  stage complete; last work 12 min ago (PostToolUse:Read)
     next      the pipeline is complete
     pending   nothing
@@ -187,6 +194,7 @@ fn a_fresh_start() {
     verdict   healthy
     watching  yes, by inotify since hh:mm:ss (pid PID)
     project   .kiln (stage research)
+    because   .kiln/ is there
     pipeline  stage research; no work has been seen yet
     next      no work has been seen yet
     pending   nothing
@@ -206,6 +214,7 @@ fn a_person_is_asked() {
     verdict   waiting for a person
     watching  yes, by inotify since hh:mm:ss (pid PID)
     project   .kiln (stage build)
+    because   .kiln/ is there
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      rakim waits for a person since hh:mm:ss (permission: Bash); a nudge
               would not help
@@ -231,6 +240,7 @@ fn a_tool_runs() {
     verdict   healthy
     watching  yes, by inotify since hh:mm:ss (pid PID)
     project   .kiln (stage build)
+    because   .kiln/ is there
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      rakim runs Bash since hh:mm:ss; that explains silence until hh:mm:ss
     pending   nothing
@@ -254,6 +264,7 @@ fn the_api_holds() {
     verdict   waiting for the API
     watching  yes, by inotify since hh:mm:ss (pid PID)
     project   .kiln (stage build)
+    because   .kiln/ is there
     pipeline  stage build; last work 7 min ago (PostToolUse:Read)
     next      the API answered rate_limit 7 min ago and holds until hh:mm:ss
     pending   nothing
@@ -276,6 +287,7 @@ fn a_daemon_that_just_began_on_a_stall() {
     verdict   healthy
     watching  yes, by inotify since hh:mm:ss (pid PID)
     project   .kiln (stage build)
+    because   .kiln/ is there
     pipeline  stage build; last work 12 min ago (PostToolUse:Read)
     next      the watcher has just begun, could not write, or the clock jumped or
               slept: a moment of grace
@@ -305,6 +317,7 @@ fn faults_are_shown_with_the_file_they_are_in() {
     verdict   healthy
     watching  yes, by inotify since hh:mm:ss (pid PID)
     project   .kiln (stage build)
+    because   .kiln/ is there
     pipeline  stage build; last work 1 min ago
     next      nudge 1 of 3 if nothing happens until hh:mm:ss
     pending   pending-nudge.json cannot be delivered: it holds no text
