@@ -90,6 +90,28 @@ pub fn read_own(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FileError> {
     Ok(Some(bytes))
 }
 
+/// Reads at most `most` bytes of a file that another program keeps for itself. A link is followed, as people keep such
+/// folders elsewhere; a pipe would hold up a hook for ever and is never waited for.
+///
+/// # Errors
+/// It is not there, is no regular file, cannot be read, or is larger than `most`.
+pub fn read_other(path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
+    let read = || {
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
+        let mut bytes = Vec::new();
+        file.take(most + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > most {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {most} bytes")));
+        }
+        Ok(bytes)
+    };
+    read().map_err(FileError::of("read", path))
+}
+
 /// Replaces `path` by a file of these bytes: readers see the old or the new, whole.
 ///
 /// The new file is written in `temp_dir` first, under a name that depends on the target alone, so that what a

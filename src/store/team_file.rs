@@ -1,9 +1,9 @@
 //! A team's `config.json`, as its client keeps it: found through the session's id, read only, never written.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::file::read_other;
 use crate::protocol::team_json::{self, Members};
 
 /// What is read of one file at most.
@@ -36,7 +36,5 @@ pub fn members(teams: &Path, session: &str) -> Option<Members> {
 }
 
 fn read(folder: &Path) -> Option<Members> {
-    let mut bytes = Vec::new();
-    File::open(folder.join("config.json")).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
-    team_json::read(&bytes)
+    team_json::read(&read_other(&folder.join("config.json"), MOST).ok()?)
 }

@@ -32,8 +32,10 @@ pub(super) fn look(scene: &Scene) -> Option<Refusal> {
     let (session, id) = (&scene.event.session, scene.payload.field("task_id"));
     let under_way = task_file::under_way(&scene.root, session, id);
     let listed = task_file::of_client(session, scene.payload.field("team_name"), id);
-    let task = Task::of(&scene.payload, &[under_way, listed.unwrap_or_default()]);
+    let task = Task::of(&scene.payload, &under_way, listed.as_ref().ok());
     let kind = task.kind()?;
+    // Of a task that is none of ours nobody wants to know.
+    seen(scene, listed);
     let place = task.place();
     if scene.payload.event == "TaskCreated" {
         let head = format!("{place} ({}) was not made.", kind.word());

@@ -56,6 +56,8 @@ pub struct Task {
     subject: String,
     description: String,
     fields: Fields,
+    /// Its metadata were seen: what is not among the fields is nowhere.
+    is_whole: bool,
 }
 
 /// A file that a task names as its proof.
@@ -83,19 +85,23 @@ pub enum Wants {
 }
 
 impl Task {
-    /// Reads the task of a payload, with what is known of its metadata from elsewhere, the latest first.
-    pub fn of(payload: &Payload, known: &[Fields]) -> Self {
+    /// Reads the task of a payload, with what a call that is under way sets, and with its metadata in the client's list;
+    /// none = they could not be seen. Then nothing is called missing: it may stand there.
+    pub fn of(payload: &Payload, under_way: &Fields, listed: Option<&Fields>) -> Self {
         let text = |name: &str| payload.field(name).to_owned();
         let description = text("task_description");
-        let mut fields = Fields::default();
         // No client is known to show them; one that does is believed.
-        let shown = ["task_metadata", "metadata"].map(|name| metadata(payload.value(name)));
-        for source in known.iter().chain(&shown).chain([&Fields::read(&description)]) {
-            for (name, value) in source.iter() {
+        let shown = ["task_metadata", "metadata"].map(|name| payload.value(name));
+        let is_whole = listed.is_some() || shown.iter().any(|value| matches!(value, Sketch::Object(_)));
+        let [task_metadata, other] = shown.map(metadata);
+        let lines = Fields::read(&description);
+        let mut fields = Fields::default();
+        for source in [Some(under_way), listed, Some(&task_metadata), Some(&other), Some(&lines)] {
+            for (name, value) in source.into_iter().flat_map(Fields::iter) {
                 fields.add(name, value);
             }
         }
-        Self { id: text("task_id"), subject: text("task_subject"), description, fields }
+        Self { id: text("task_id"), subject: text("task_subject"), description, fields, is_whole }
     }
 
     /// How the task is called in texts.
@@ -137,7 +143,7 @@ impl Task {
 
     /// What is missing when the task is made.
     pub fn created(&self) -> Vec<Violation> {
-        let Some(kind) = self.kind() else { return Vec::new() };
+        let Some(kind) = self.kind().filter(|_| self.is_whole) else { return Vec::new() };
         let mut found = Vec::new();
         let mut wants = |name: &str, is_there: bool, example: &str| {
             if !is_there {
@@ -167,28 +173,28 @@ impl Task {
             }
             self.says(&[field]).is_some()
         };
-        let missing = |name: &str, shape: &str| {
+        let missing = |name: &str, shape: &str| -> Option<Violation> {
             let way_out = format!(
                 "{} task is done with `{name}: {shape}` in its metadata, or as a line of its description",
                 kind.with_article()
             );
-            Violation::new(&place, name, "is missing", way_out)
+            self.is_whole.then(|| Violation::new(&place, name, "is missing", way_out))
         };
         match kind {
             Kind::Implementation => {
                 if self.says(&["review_task_id", "review_task"]).is_none() {
-                    found.push(missing("review_task_id", "{id of the task that reviews it}"));
+                    found.extend(missing("review_task_id", "{id of the task that reviews it}"));
                 }
                 proof("verdict_path", Wants::Approval);
             }
             Kind::Review => {
                 if !proof("verdict_path", Wants::Verdict) {
-                    found.push(missing("verdict_path", "{path of review.md}"));
+                    found.extend(missing("verdict_path", "{path of review.md}"));
                 }
             }
             Kind::Qa => {
                 if !proof("qa_verdict_path", Wants::QaVerdict) {
-                    found.push(missing("qa_verdict_path", "{path of the tribunal's verdict}"));
+                    found.extend(missing("qa_verdict_path", "{path of the tribunal's verdict}"));
                 }
             }
             Kind::BuildComplete => {
@@ -201,9 +207,9 @@ impl Task {
     }
 
     /// The archive was checked, and found complete.
-    fn final_check(&self, missing: &impl Fn(&str, &str) -> Violation) -> Option<Violation> {
+    fn final_check(&self, missing: &impl Fn(&str, &str) -> Option<Violation>) -> Option<Violation> {
         let name = "final_archive_check";
-        let Some(value) = self.says(&[name]) else { return Some(missing(name, "pass")) };
+        let Some(value) = self.fields.any(&[name]) else { return missing(name, "pass") };
         let word = bare(value).to_ascii_lowercase();
         let passes = ["pass", "passed", "ready", "archive_ready", "yes"];
         let is_pass = word.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next();
@@ -214,11 +220,15 @@ impl Task {
     }
 
     /// Tasks that block this one are no longer open. Only the end of the build has to say so.
-    fn open_tasks(&self, kind: Kind, missing: &impl Fn(&str, &str) -> Violation) -> Option<Violation> {
+    fn open_tasks(
+        &self,
+        kind: Kind,
+        missing: &impl Fn(&str, &str) -> Option<Violation>,
+    ) -> Option<Violation> {
         let name = "open_blocking_tasks";
         let value = self.fields.get(name).filter(|value| !is_empty(value) || bare(value) == "[]");
         let Some(value) = value else {
-            return (kind == Kind::BuildComplete).then(|| missing(name, "0"));
+            return Some(name).filter(|_| kind == Kind::BuildComplete).and_then(|name| missing(name, "0"));
         };
         let is_none = bare(value) == "0" || is_nothing(value);
         (!is_none).then(|| {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::{Access, FileError, chain, own_folder, read_own, remove, replace, sweep};
+use super::{Access, FileError, chain, own_folder, read_other, read_own, remove, replace, sweep};
 use crate::store::scratch::{give_away, mode, names};
 
 fn folder() -> tempfile::TempDir {
@@ -271,4 +271,27 @@ fn an_error_is_printed_with_its_causes_on_one_line() {
     let error = FileError::of("read", Path::new("/a/b"))(std::io::Error::other("the reason"));
     assert_eq!(error.to_string(), "cannot read /a/b");
     assert_eq!(chain(&error), "cannot read /a/b: the reason");
+}
+
+#[test]
+fn a_file_of_another_program_is_read_through_links_and_a_pipe_is_never_waited_for() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let fault = |name: &str| chain(&read_other(&at(name), 8).unwrap_err());
+    fs::write(at("a"), "12345678").unwrap();
+    symlink("a", at("link")).unwrap();
+    assert_eq!(read_other(&at("link"), 8).unwrap(), b"12345678");
+    fs::write(at("long"), "123456789").unwrap();
+    pipe(&at("pipe"));
+    symlink("pipe", at("link to a pipe")).unwrap();
+    fs::create_dir(at("folder")).unwrap();
+    for (name, why) in [
+        ("none", "No such file"),
+        ("long", "larger than 8 bytes"),
+        ("pipe", "not a regular file"),
+        ("link to a pipe", "not a regular file"),
+        ("folder", "not a regular file"),
+    ] {
+        assert!(fault(name).contains(why), "{name}: {}", fault(name));
+    }
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
+use super::tasks::listed;
 use super::{APPROVED, CHUNK, TDD, by, call, reason};
 use crate::world::{Ran, World, finish};
 
@@ -15,6 +16,7 @@ fn all(world: &World) -> [(&'static str, Value); 6] {
         world.event(event, &more)
     };
     let patterns = world.put(".kiln/docs/patterns.md", "no marker\n");
+    listed(world, "7", &json!({}));
     [
         ("secrets", call(world, "coder", "PreToolUse", "Read", &json!({"file_path": "/p/.env"}))),
         ("state_files", call(world, "sentinel", "PostToolUse", "Write", &json!({"file_path": patterns}))),

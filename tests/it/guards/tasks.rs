@@ -1,11 +1,21 @@
 //! Critical tasks are made with their metadata, and done with their proof.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use super::{APPROVED, CHUNK, TDD, by, call, send};
 use crate::world::{Ran, World};
 
+/// An event of task 7, which is in the client's list: without metadata, unless a test has put some there.
 fn task(world: &World, event: &str, subject: &str, description: &str) -> Ran {
+    if !list(world).join("7.json").exists() {
+        listed(world, "7", &json!({}));
+    }
+    told(world, event, subject, description)
+}
+
+fn told(world: &World, event: &str, subject: &str, description: &str) -> Ran {
     let more = json!({
         "task_id": "7", "task_subject": subject, "task_description": description, "teammate_name": "krs-one",
         "team_name": "session-5e55",
@@ -181,14 +191,18 @@ fn each_task_guard_has_its_own_setting_and_needs_a_pipeline() {
     assert_eq!(world.hook(&plain), Ran::silence(), "a hook without guards");
 }
 
+/// Where the client of the session keeps its tasks.
+fn list(world: &World) -> PathBuf {
+    world.beside("home/.claude/tasks/session-5e55-lea")
+}
+
 /// Puts a task into the client's own list, as it was seen to keep it.
-fn listed(world: &World, id: &str, metadata: &Value) {
-    let folder = world.beside("home/.claude/tasks/session-5e55-lea");
+pub(super) fn listed(world: &World, id: &str, metadata: &Value) {
     let task = json!({
         "id": id, "subject": "Review chunk 2", "description": "", "activeForm": "Reviewing", "status": "pending",
         "blocks": [], "blockedBy": [], "metadata": metadata,
     });
-    std::fs::write(folder.join(format!("{id}.json")), task.to_string()).expect("a task");
+    std::fs::write(list(world).join(format!("{id}.json")), task.to_string()).expect("a task");
 }
 
 #[test]
@@ -206,10 +220,62 @@ fn metadata_are_read_from_the_client_s_list_of_tasks() {
     let path = world.put(&format!("{CHUNK}/review.md"), APPROVED);
     listed(&world, "7", &json!({"milestone_id": 1, "role": "reviewer", "verdict_path": path}));
     assert_eq!(task(&world, "TaskCompleted", "Review chunk 2", ""), Ran::silence());
-    // A list that cannot be read is no list.
-    let folder = world.beside("home/.claude/tasks/session-5e55-lea");
-    std::fs::write(folder.join("7.json"), "{\"metadata\": {\"verd").expect("half a file");
+    // A file that is valid and holds none is seen to hold none.
+    std::fs::write(list(&world).join("7.json"), r#"{"id": "7", "subject": "Review chunk 2"}"#)
+        .expect("a task");
     refused(&task(&world, "TaskCompleted", "Review chunk 2", ""), &["task 7: verdict_path is missing"]);
+}
+
+#[test]
+fn a_list_that_cannot_be_looked_at_holds_up_no_task() {
+    let world = World::new("build");
+    updating(&world);
+    let file = list(&world).join("7.json");
+    let kinds: [(&str, &dyn Fn()); 8] = [
+        ("no folder", &|| std::fs::remove_dir(list(&world)).expect("a folder")),
+        ("missing", &|| drop(list(&world))),
+        ("a pipe", &|| {
+            let made = std::process::Command::new("mkfifo").arg(&file).status().expect("mkfifo");
+            assert!(made.success());
+        }),
+        ("a folder", &|| std::fs::create_dir(&file).expect("a folder")),
+        ("empty", &|| std::fs::write(&file, "").expect("a file")),
+        ("half a file", &|| std::fs::write(&file, "{\"metadata\": {\"verd").expect("a file")),
+        ("another file", &|| std::fs::write(&file, "[7]").expect("a file")),
+        ("too long", &|| std::fs::write(&file, " ".repeat(300 * 1024)).expect("a file")),
+    ];
+    for (number, (kind, make)) in kinds.into_iter().enumerate() {
+        make();
+        for (nth, (event, subject)) in [
+            ("TaskCreated", "Review chunk 2"),
+            ("TaskCompleted", "Review chunk 2"),
+            ("TaskCompleted", "Implement chunk 2"),
+            ("TaskCompleted", "QA of milestone 1"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            assert_eq!(told(&world, event, subject, ""), Ran::silence(), "{kind}: {event} {subject}");
+            let noted =
+                world.faults().iter().filter(|fault| fault.starts_with("a guard lets pass: ")).count();
+            assert_eq!(noted, 5 * number + nth + 1, "{kind}: {:?}", world.faults());
+        }
+        // What the payload itself says is seen all the same.
+        let open =
+            told(&world, "TaskCompleted", "Implement chunk 2", &format!("open_blocking_tasks: {number}1"));
+        assert_eq!(open.code, 2, "{kind}");
+        std::fs::remove_file(&file).or_else(|_| std::fs::remove_dir(&file)).ok();
+    }
+}
+
+/// The call that makes a task may be under way before the client has written it down.
+#[test]
+fn a_task_that_is_not_in_the_list_yet_is_made() {
+    let world = World::new("build");
+    let metadata = json!({"milestone_id": 1, "chunk_id": 2, "role": "builder"});
+    let input = json!({"subject": "Implement chunk 2", "description": "", "metadata": metadata});
+    assert_eq!(world.guarded(&call(&world, "krs-one", "PreToolUse", "TaskCreate", &input)), Ran::silence());
+    assert_eq!(told(&world, "TaskCreated", "Implement chunk 2", ""), Ran::silence());
 }
 
 #[test]

@@ -10,7 +10,12 @@ fn read(more: &Value) -> Task {
     for (key, field) in more.as_object().unwrap() {
         value[key] = field.clone();
     }
-    Task::of(&payload::read(value.to_string().as_bytes()).unwrap(), &[])
+    seen(&payload::read(value.to_string().as_bytes()).unwrap())
+}
+
+/// A task whose metadata were seen; there are none.
+fn seen(payload: &Payload) -> Task {
+    Task::of(payload, &Fields::default(), Some(&Fields::default()))
 }
 
 fn task(subject: &str, description: &str) -> Task {
@@ -147,12 +152,37 @@ fn metadata_are_taken_the_latest_first_and_only_what_guards_ask_for() {
     let value =
         json!({"hook_event_name": "TaskCompleted", "task_description": "role: nobody\ncategory: review"});
     let payload = payload::read(value.to_string().as_bytes()).unwrap();
-    let task = Task::of(&payload, &[update, listed]);
+    let task = Task::of(&payload, &update, Some(&listed));
     assert_eq!((task.says(&["role"]), task.says(&["milestone_id"])), (Some("reviewer"), Some("1")));
     assert_eq!(task.kind(), Some(Kind::Review));
     let call = json!({"taskId": "7", "metadata": {"role": "reviewer"}, "description": "Notes: x\nverdict_path: a.md\nrole: y"});
     let call = crate::protocol::sketch::read(call.to_string().as_bytes()).unwrap();
     assert_eq!(set_by(&call).iter().collect::<Vec<_>>(), [("role", "reviewer"), ("verdict_path", "a.md")]);
+}
+
+#[test]
+fn metadata_that_were_not_seen_are_not_called_missing() {
+    let table = [
+        ("Implement chunk 3", "", vec![]),
+        ("Review chunk 3", "", vec![]),
+        ("QA of milestone 3", "", vec![]),
+        ("BUILD_COMPLETE", "", vec![]),
+        // What is written in the payload is seen.
+        ("Implement chunk 3", "open_blocking_tasks: 2", vec!["open_blocking_tasks"]),
+        ("BUILD_COMPLETE", "final_archive_check: blocked", vec!["final_archive_check"]),
+    ];
+    for (subject, description, wanted) in table {
+        let value = json!({"hook_event_name": "TaskCompleted", "task_id": "7", "task_subject": subject, "task_description": description});
+        let payload = payload::read(value.to_string().as_bytes()).unwrap();
+        let unseen = Task::of(&payload, &Fields::default(), None);
+        assert_eq!(fields(&unseen.created()), Vec::<&str>::new(), "{subject}");
+        assert_eq!(fields(&unseen.completed().0), wanted, "{subject}: {description}");
+        assert!(!seen(&payload).completed().0.is_empty(), "{subject}");
+    }
+    let value = json!({"hook_event_name": "TaskCreated", "task_subject": "Review chunk 3", "metadata": {"role": "x"}});
+    let payload = payload::read(value.to_string().as_bytes()).unwrap();
+    let shown = Task::of(&payload, &Fields::default(), None);
+    assert_eq!(fields(&shown.created()), ["milestone_id"], "metadata that a client shows are seen");
 }
 
 #[test]
@@ -168,7 +198,7 @@ fn metadata_that_a_client_shows_counts_as_lines_do() {
 
 #[test]
 fn recorded_tasks_are_read() {
-    let recorded = |text: &str| Task::of(&payload::read(text.as_bytes()).unwrap(), &[]);
+    let recorded = |text: &str| seen(&payload::read(text.as_bytes()).unwrap());
     let created = recorded(include_str!("../../../../tests/payloads/TaskCreated.json"));
     assert_eq!((created.kind(), fields(&created.created())), (Some(Kind::Review), vec!["role"]));
     let completed = recorded(include_str!("../../../../tests/payloads/TaskCompleted.json"));
