@@ -344,10 +344,9 @@ pub fn shell(bytes: &[u8]) {
     let words = shell::words(&text);
     assert!(words.len() <= text.len() && words.iter().all(|word| word.len() <= text.len()));
     let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'/' | b'.'));
-    if plain && !text.contains("echo") && !text.contains("printf") && !text.contains("eval") {
-        let seen =
-            shell::words(&format!("{text} ./.env")).iter().any(|word| secrets::glob_of(word) == Some(".env"));
-        assert!(seen, "a plain word is not seen");
+    if plain {
+        let words = shell::words(&format!("{text}; cat ./.env"));
+        assert!(words.iter().any(|word| secrets::glob_of(word) == Some(".env")), "a plain word is not seen");
     }
 }
 

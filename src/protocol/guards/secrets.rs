@@ -3,6 +3,9 @@
 //! The globs are the protocol's, to the letter: `.env.example` is none of them, nor is `id_rsa.pub`. Capitals do not
 //! make another name, since there are file systems on which they do not.
 
+mod braces;
+mod wildcard;
+
 use super::shell;
 use crate::protocol::sketch::Sketch;
 
@@ -14,22 +17,23 @@ pub const GLOBS: [&str; 7] = [".env", "*.pem", "*_rsa", "*.key", "credentials.js
 pub struct Named {
     /// The path, as it is written.
     pub path: String,
-    /// It is a word of a shell command: a leading dot is then matched only by a dot, as shells have it.
-    pub shell: bool,
 }
 
 /// The glob that a file's path matches by its last component; `.`, `..` and trailing slashes are resolved first.
 pub fn glob_of(path: &str) -> Option<&'static str> {
     let name = last(path).to_ascii_lowercase();
-    GLOBS.into_iter().find(|glob| fits(glob, &name, false))
+    GLOBS.into_iter().find(|glob| fits(glob, &name))
 }
 
 impl Named {
     /// The glob that the place matches as it is written.
     pub fn glob(&self) -> Option<&'static str> {
         let name = last(&self.path).to_ascii_lowercase();
-        let direct = GLOBS.into_iter().find(|glob| fits(glob, &name, self.shell));
-        direct.or_else(|| GLOBS.into_iter().find(|glob| !glob.contains('*') && may_expand(&name, glob)))
+        let direct = GLOBS.into_iter().find(|glob| fits(glob, &name));
+        direct.or_else(|| {
+            let pattern = name.contains(['*', '?', '[']).then(|| wildcard::read(&name))?;
+            GLOBS.into_iter().find(|glob| wildcard::may_stand_for(&pattern, glob))
+        })
     }
 }
 
@@ -48,50 +52,12 @@ fn last(path: &str) -> &str {
     parts.last().copied().unwrap_or_default()
 }
 
-fn fits(glob: &str, name: &str, shell: bool) -> bool {
+fn fits(glob: &str, name: &str) -> bool {
     match (glob.strip_prefix('*'), glob.strip_suffix('*')) {
-        (Some(end), _) => name.ends_with(end) && !(shell && name.starts_with('.')),
+        (Some(end), _) => name.ends_with(end),
         (None, Some(start)) => name.starts_with(start),
         (None, None) => name == glob,
     }
-}
-
-/// Tells whether a pattern of a shell or of a search could stand for this name: `.env*`, `.e?v`, `credentials.*`. What
-/// begins with a wildcard names nothing in particular.
-fn may_expand(pattern: &str, name: &str) -> bool {
-    let literal = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());
-    literal < pattern.len() && literal >= 2 && expands(pattern.as_bytes(), name.as_bytes())
-}
-
-/// Matches `*` and `?`; a bracket stands for any one letter. Goes back to the last star only, so it takes no longer than
-/// the product of both lengths.
-fn expands(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut p, mut n, mut star) = (0, 0, None);
-    while n < name.len() {
-        let step = match pattern.get(p) {
-            Some(b'*') => {
-                star = Some((p, n));
-                p += 1;
-                continue;
-            }
-            Some(b'?') => Some(1),
-            Some(b'[') => Some(pattern[p..].iter().position(|byte| *byte == b']').map_or(1, |end| end + 1)),
-            Some(byte) if *byte == name[n] => Some(1),
-            _ => None,
-        };
-        match (step, star) {
-            (Some(step), _) => {
-                p += step;
-                n += 1;
-            }
-            (None, Some((at, from))) => {
-                star = Some((at, from + 1));
-                (p, n) = (at + 1, from + 1);
-            }
-            (None, None) => return false,
-        }
-    }
-    pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
 /// Places of one call at most.
@@ -99,25 +65,56 @@ const MOST: usize = 16 * 1024;
 
 /// The places that a tool call names. Tools that name no place give none.
 pub fn named(tool: &str, input: &Sketch) -> Vec<Named> {
-    let file = |path: &str| Named { path: path.to_owned(), shell: false };
     let fields: &[&str] = match tool {
         "Read" | "Write" | "Edit" | "MultiEdit" => &["file_path"],
         "NotebookEdit" | "NotebookRead" => &["notebook_path", "file_path"],
-        "Grep" => &["path", "glob"],
+        "Grep" => &["path"],
         "Glob" => &["path", "pattern"],
-        "Bash" => {
-            let words = shell::words(input.get("command").text());
-            let parts = words.iter().flat_map(|word| shell::parts(word));
-            return parts.take(MOST).map(|path| Named { path: path.to_owned(), shell: true }).collect();
-        }
         // Servers of tools call what they read and write by these names.
         tool if tool.starts_with("mcp__") => &["file_path", "path", "source", "destination"],
-        _ => return Vec::new(),
+        _ => &[],
+    };
+    let is_server = tool.starts_with("mcp__");
+    let mut paths: Vec<String> = match tool {
+        "Bash" | "Monitor" => of_command(input.get("command").text()),
+        // There a backslash parts folders.
+        "PowerShell" => of_command(&input.get("command").text().replace('\\', "/")),
+        "Grep" => of_globs(input.get("glob").text()),
+        _ if is_server => {
+            ["command", "cmd"].iter().flat_map(|name| of_command(input.get(name).text())).collect()
+        }
+        _ => Vec::new(),
     };
     let single = fields.iter().filter_map(|name| input.get(name).word());
-    let listed =
-        input.get("paths").list().iter().filter(|_| tool.starts_with("mcp__")).filter_map(Sketch::word);
-    single.chain(listed).take(MOST).map(file).collect()
+    let listed = input.get("paths").list().iter().filter(|_| is_server).filter_map(Sketch::word);
+    for path in single.chain(listed) {
+        // What a file is really called may have braces; of a search they are never a part.
+        if tool == "Glob" { paths.extend(braces::expand(path)) } else { paths.push(path.to_owned()) }
+    }
+    paths.into_iter().take(MOST).map(|path| Named { path }).collect()
+}
+
+fn of_command(command: &str) -> Vec<String> {
+    let words = shell::words(command);
+    let words = words.iter().flat_map(|word| braces::expand(word));
+    words.flat_map(|word| shell::parts(&word).map(ToOwned::to_owned).collect::<Vec<_>>()).take(MOST).collect()
+}
+
+/// The globs of a search, parted by blanks and commas; what one that begins with `!` leaves out is not named.
+fn of_globs(globs: &str) -> Vec<String> {
+    let (mut depth, mut parts) = (0_usize, vec![String::new()]);
+    for letter in globs.chars() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match parts.last_mut() {
+            Some(part) if !(letter.is_whitespace() || (letter == ',' && depth == 0)) => part.push(letter),
+            _ => parts.push(String::new()),
+        }
+    }
+    parts.iter().filter(|part| !part.starts_with('!')).flat_map(|part| braces::expand(part)).collect()
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 //! program makes of its own texts stay what they are.
 //!
 //! Seen are quotes, escapes, redirections, command substitutions, `sh -c` and `eval`. Passed over are comments, the body
-//! of a here-document, texts for `echo` and `printf`, programs for an interpreter (`python -c`), patterns after `-e` and
-//! messages after `git … -m`, and every quoted word with a blank in it: those are texts, not names.
+//! of a here-document, texts for `echo` and `printf`, programs for an interpreter (`python -c`), what a program searches
+//! for or leaves out (`operands`), and every quoted word with a blank in it: those are texts, not names.
+
+mod operands;
 
 /// Words that are read of a command, before the rest of it is passed over.
 const MOST: usize = 8 * 1024;
@@ -17,19 +19,46 @@ struct Word {
     quoted: bool,
     /// It is where a redirection leads.
     target: bool,
+    /// A brace stands in it outside of quotes: a shell may make several words of it.
+    braced: bool,
 }
 
 /// The words of a command that can name a file, without their quotes.
 pub fn words(command: &str) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found = Found::default();
     read(command, DEEPEST, &mut found);
-    found
+    found.words
+}
+
+/// One program that a command runs, with what it is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// Its name without folders.
+    pub program: String,
+    /// The words after it.
+    pub words: Vec<String>,
+}
+
+/// The programs that a command runs, those of its own texts (`sh -c`) and substitutions included.
+pub fn commands(command: &str) -> Vec<Command> {
+    let mut found = Found::default();
+    read(command, DEEPEST, &mut found);
+    found.commands
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Found {
+    words: Vec<String>,
+    commands: Vec<Command>,
 }
 
 /// A word and its parts: `--env-file=.env`, `host:.env`, `@.env` name what stands behind the sign.
 pub fn parts(word: &str) -> impl Iterator<Item = &str> {
     let whole = std::iter::once(word).filter(|word| !word.is_empty());
-    let parts = word.split(['=', ':', ',', '@']).filter(move |part| !part.is_empty() && *part != word);
+    let is_variable = word.contains("${");
+    let is_end = move |c: char| matches!(c, '=' | ':' | ',' | '@') || (is_variable && matches!(c, '{' | '}'));
+    let parts = word.split(is_end).filter(move |part| !part.is_empty() && *part != word);
     whole.chain(parts)
 }
 
@@ -43,7 +72,7 @@ struct Reader<'a> {
     depth: usize,
 }
 
-fn read(command: &str, depth: usize, found: &mut Vec<String>) {
+fn read(command: &str, depth: usize, found: &mut Found) {
     let mut reader = Reader {
         letters: command.chars().peekable(),
         word: None,
@@ -52,7 +81,7 @@ fn read(command: &str, depth: usize, found: &mut Vec<String>) {
         depth,
     };
     while let Some(letter) = reader.letters.next() {
-        if found.len() > MOST {
+        if found.words.len() > MOST {
             return;
         }
         reader.step(letter, found);
@@ -61,7 +90,7 @@ fn read(command: &str, depth: usize, found: &mut Vec<String>) {
 }
 
 impl Reader<'_> {
-    fn step(&mut self, letter: char, found: &mut Vec<String>) {
+    fn step(&mut self, letter: char, found: &mut Found) {
         match letter {
             '\\' => match self.letters.next() {
                 Some('\n') | None => {}
@@ -80,7 +109,11 @@ impl Reader<'_> {
                 self.end_command(found);
                 self.skip_documents();
             }
-            ';' | '|' | '&' | '(' | ')' | '`' | '{' | '}' => self.end_command_at(letter, found),
+            ';' | '|' | '&' | '(' | ')' | '`' => self.end_command(found),
+            '{' | '}' => {
+                self.push(letter);
+                self.word.get_or_insert_default().braced = true;
+            }
             '<' if self.letters.peek() == Some(&'<') => self.document(),
             '<' | '>' => {
                 self.end_word();
@@ -101,16 +134,7 @@ impl Reader<'_> {
         self.word.get_or_insert_default().quoted = true;
     }
 
-    /// A brace may stand within a word (`.env{,.bak}`): the word's parts are words then, of the same command.
-    fn end_command_at(&mut self, letter: char, found: &mut Vec<String>) {
-        if matches!(letter, '{' | '}') {
-            self.end_word();
-        } else {
-            self.end_command(found);
-        }
-    }
-
-    fn double(&mut self, found: &mut Vec<String>) {
+    fn double(&mut self, found: &mut Found) {
         self.quote();
         while let Some(letter) = self.letters.next() {
             match letter {
@@ -153,7 +177,7 @@ impl Reader<'_> {
         inner.chars().skip(1).collect()
     }
 
-    fn within(&mut self, command: &str, found: &mut Vec<String>) {
+    fn within(&mut self, command: &str, found: &mut Found) {
         if self.depth > 0 {
             read(command, self.depth - 1, found);
         }
@@ -201,32 +225,52 @@ impl Reader<'_> {
     }
 
     fn end_word(&mut self) {
-        if let Some(word) = self.word.take().filter(|word| !word.text.is_empty()) {
+        if let Some(word) = self.word.take().filter(|word| word.quoted || !word.text.is_empty()) {
             self.command.push(word);
         }
     }
 
     /// The simple command is whole: takes the words that can name a file.
-    fn end_command(&mut self, found: &mut Vec<String>) {
+    fn end_command(&mut self, found: &mut Found) {
         self.end_word();
         let words = std::mem::take(&mut self.command);
         let (mut program, mut before) = ("", "");
-        for word in &words {
+        let mut given = Vec::new();
+        let mut nameless = Vec::new();
+        for (place, word) in words.iter().enumerate() {
             let text = word.text.as_str();
             if word.target {
-                found.push(text.to_owned());
+                found.words.extend(Some(text.to_owned()).filter(|text| !text.is_empty()));
                 continue;
             }
-            let is_program = matters(program) && !text.starts_with('-') && !is_assignment(text);
+            let is_program =
+                matters(program) && !text.is_empty() && !text.starts_with('-') && !is_assignment(text);
             if is_program {
                 program = base(text);
             }
-            if !is_program && is_command_text(program, before, text) {
+            if is_program {
+                given.clear();
+                // One that only runs another has no words of its own.
+                nameless = vec![false; if matters(program) { 0 } else { place + 1 }];
+                if !matters(program) {
+                    nameless.extend(operands::nameless(&program.to_ascii_lowercase(), &words[place + 1..]));
+                }
+                found.words.push(text.to_owned());
+            } else if is_command_text(program, before, text) {
                 self.within(text, found);
-            } else if is_program || !is_text(program, before, word) {
-                found.push(text.to_owned());
+            } else {
+                given.push(text.to_owned());
+                if !text.is_empty()
+                    && !nameless.get(place).copied().unwrap_or_default()
+                    && !is_text(program, before, word)
+                {
+                    found.words.push(text.to_owned());
+                }
             }
             before = text;
+        }
+        if !program.is_empty() {
+            found.commands.push(Command { program: program.to_owned(), words: given });
         }
     }
 }
@@ -242,9 +286,9 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// Words before the program proper: of the shell, and programs that run another.
-const BEFORE: [&str; 20] = [
-    "", "!", "if", "then", "else", "elif", "do", "while", "until", "time", "sudo", "env", "command", "exec",
-    "nohup", "nice", "timeout", "xargs", "stdbuf", "builtin",
+const BEFORE: [&str; 22] = [
+    "", "!", "{", "}", "if", "then", "else", "elif", "do", "while", "until", "time", "sudo", "env",
+    "command", "exec", "nohup", "nice", "timeout", "xargs", "stdbuf", "builtin",
 ];
 
 /// Tells whether the program that was read so far only runs another, or is a number that such a one takes.
@@ -267,10 +311,6 @@ fn is_text(program: &str, before: &str, word: &Word) -> bool {
     }
     match program {
         "echo" | "printf" => true,
-        "git" => matches!(before, "-m" | "--message" | "-am"),
-        "grep" | "egrep" | "fgrep" | "rg" | "sed" | "awk" => {
-            matches!(before, "-e" | "--regexp" | "--expression")
-        }
         _ => {
             let is_interpreter = ["python", "node", "ruby", "perl", "php", "deno", "bun"]
                 .iter()

@@ -58,6 +58,20 @@ fn a_file_of_each_glob_is_denied_with_its_glob_and_not_its_content() {
 }
 
 #[test]
+fn every_tool_that_runs_a_command_is_looked_at_and_what_it_searches_for_is_no_file() {
+    let world = World::new("build");
+    for tool in ["Bash", "Monitor", "PowerShell"] {
+        denied(&before(&world, "coder", tool, &json!({"command": "tail -f .env"})));
+        assert_eq!(before(&world, "coder", tool, &json!({"command": "grep -rn .env src"})), Ran::silence());
+    }
+    denied(&before(&world, "coder", "Grep", &json!({"pattern": "x", "glob": "*.{ts,key}"})));
+    assert_eq!(
+        before(&world, "coder", "Grep", &json!({"pattern": ".env", "glob": "!*.pem"})),
+        Ran::silence()
+    );
+}
+
+#[test]
 fn everybody_is_denied_and_what_is_no_secret_passes() {
     let world = World::new("build");
     let input = json!({"file_path": world.put(".env", "")});

@@ -72,6 +72,25 @@ fn every_tool_that_names_a_file_is_seen() {
         ("Grep", json!({"pattern": "token", "path": "/p/.npmrc"}), Some(".npmrc")),
         ("Grep", json!({"pattern": "token", "glob": "*.pem"}), Some("*.pem")),
         ("Grep", json!({"pattern": "token", "glob": "*.rs"}), None),
+        ("Grep", json!({"pattern": "token", "glob": "!*.pem"}), None),
+        ("Grep", json!({"pattern": "token", "glob": "*.ts, !*.pem"}), None),
+        ("Grep", json!({"pattern": "token", "glob": "*.{ts,key}"}), Some("*.key")),
+        ("Grep", json!({"pattern": "token", "glob": "*.key *.ts"}), Some("*.key")),
+        ("Grep", json!({"pattern": "token", "glob": "*.pem,*.ts"}), Some("*.pem")),
+        ("Grep", json!({"pattern": ".env"}), None),
+        ("Glob", json!({"pattern": "**/{.env,x}"}), Some(".env")),
+        ("Glob", json!({"pattern": "*.{pem,key}"}), Some("*.pem")),
+        ("Glob", json!({"pattern": "*.{ts,rs}"}), None),
+        ("Glob", json!({"pattern": "**/.[e]nv"}), Some(".env")),
+        ("Monitor", json!({"command": "tail -f .env"}), Some(".env")),
+        ("Monitor", json!({"command": "tail -f build.log"}), None),
+        ("PowerShell", json!({"command": "Get-Content .env"}), Some(".env")),
+        ("PowerShell", json!({"command": "Get-Content .\\sub\\.env"}), Some(".env")),
+        ("PowerShell", json!({"command": "Select-String -Pattern .env -Path src"}), None),
+        ("PowerShell", json!({"command": "Select-String .env src"}), None),
+        ("PowerShell", json!({"command": "Select-String -Path .env token"}), Some(".env")),
+        ("PowerShell", json!({"command": "Get-ChildItem -Exclude .env"}), None),
+        ("mcp__shell__run", json!({"command": "cat .env"}), Some(".env")),
         ("Glob", json!({"pattern": "**/credentials.json"}), Some("credentials.json")),
         ("Glob", json!({"pattern": "**/.env*"}), Some(".env")),
         ("Glob", json!({"pattern": "**/*"}), None),
@@ -144,6 +163,76 @@ fn a_shell_command_that_names_such_a_file_as_a_word_is_seen() {
 }
 
 #[test]
+fn braces_brackets_and_a_leading_dot_hide_no_file() {
+    let table = [
+        ("cat .key", "*.key"),
+        ("cat .pem", "*.pem"),
+        ("cat a.{pem,crt}", "*.pem"),
+        ("cat {a,b}.pem", "*.pem"),
+        ("cat .{env,npmrc}", ".env"),
+        ("cat id_{rsa,dsa}", "*_rsa"),
+        ("cat .{e,f}nv", ".env"),
+        ("{cat,.env}", ".env"),
+        ("cat .[e]nv", ".env"),
+        ("cat *.[p]em", "*.pem"),
+        ("cat ${DIR}/.env", ".env"),
+        ("cat ${DIR}.env", ".env"),
+        ("{ cat .env; }", ".env"),
+        ("rg -g '*.{ts,key}' token", "*.key"),
+    ];
+    for (command, wanted) in table {
+        assert_eq!(bash(command), Some(wanted), "{command}");
+    }
+}
+
+#[test]
+fn what_follows_a_pattern_is_a_file() {
+    let table = [
+        ("grep x .env", ".env"),
+        ("grep -rn '' .env", ".env"),
+        ("grep \"$x\" .env", ".env"),
+        ("grep {x,.env}", ".env"),
+        ("grep -e KEY .env", ".env"),
+        ("grep -A 3 KEY .env", ".env"),
+        ("grep -rne KEY .env", ".env"),
+        ("grep -f .env src", ".env"),
+        ("grep --file=.env src", ".env"),
+        ("grep -- KEY .env", ".env"),
+        ("grep -i .env .env", ".env"),
+        ("grep KEY < .env", ".env"),
+        ("xargs grep KEY .env", ".env"),
+        ("rg foo .env", ".env"),
+        ("rg --files .env", ".env"),
+        ("rg -g .env foo", ".env"),
+        ("sed -n p .env", ".env"),
+        ("sed -i.bak s/a/b/ .env", ".env"),
+        ("sed -i '' s/a/b/ .env", ".env"),
+        ("awk 1 .env", ".env"),
+        ("awk -F = 1 .env", ".env"),
+        ("jq . credentials.json", "credentials.json"),
+        ("jq --arg a b . credentials.json", "credentials.json"),
+        ("jq -f .env x", ".env"),
+        ("git grep KEY .env", ".env"),
+        ("git grep KEY -- .env", ".env"),
+        ("git grep -O KEY .env", ".env"),
+        ("git log -S KEY -- .env", ".env"),
+        ("git -C sub log -p .env", ".env"),
+        ("git add .env", ".env"),
+        ("git commit -m x .env", ".env"),
+        ("tar --exclude=x -cf a.tar .env", ".env"),
+        ("tar -T .env -cf a.tar", ".env"),
+        ("rsync --exclude-from .env src d", ".env"),
+        ("grep -r x --include=.env .", ".env"),
+        ("find . -name .env", ".env"),
+        ("find . ! -name x -name .env", ".env"),
+        ("perl -ne print .env", ".env"),
+    ];
+    for (command, wanted) in table {
+        assert_eq!(bash(command), Some(wanted), "{command}");
+    }
+}
+
+#[test]
 fn a_text_that_only_speaks_of_such_a_file_is_left_alone() {
     let commands = [
         "echo .env >> .gitignore",
@@ -156,6 +245,7 @@ fn a_text_that_only_speaks_of_such_a_file_is_left_alone() {
         "cat <<'EOF' > notes.md\nnever read .env\nEOF\nls",
         "cat <<-EOF\n\t.env\n\tEOF\nls",
         "jq .api.key config.json",
+        "kubectl get x -o jsonpath='{.data.tls\\.key}'",
         "jq '.data.key' config.json",
         "python3 -c 'import secrets; print(secrets.token_hex())'",
         "python3 -c secrets.token",
@@ -167,6 +257,70 @@ fn a_text_that_only_speaks_of_such_a_file_is_left_alone() {
         "cat *.json",
         "cargo test",
         "",
+    ];
+    for command in commands {
+        assert_eq!(bash(command), None, "{command}");
+    }
+}
+
+#[test]
+fn what_is_searched_for_is_no_file() {
+    let commands = [
+        "grep -rn '.env' src",
+        "grep -rn .env",
+        "grep -rn credentials.json src",
+        "grep -A 3 credentials.json src",
+        "grep -A3 -rne.env src",
+        "egrep -v .npmrc .gitignore",
+        "sudo grep -rn .env src",
+        "find src | xargs grep -l credentials.json",
+        "cat a | grep .env | wc -l",
+        "rg '\\.key' src",
+        "rg -t rust .env src",
+        "ag .env src",
+        "awk '/.env/' src/a.rs",
+        "awk -F: '/.env/' src/a.rs",
+        "sed -n /.env/p README.md",
+        "sed -e s/x/.env/ README.md",
+        "sed -i '' s/x/.env/ README.md",
+        "git grep -n .env",
+        "git grep -n .env -- src",
+        "git log -S credentials.json",
+        "git log -Scredentials.json -p",
+        "git -C sub log -G .env --oneline",
+        "git log --grep .env",
+        "git commit -am .env",
+        "jq .key x.json",
+        "jq --arg a .env .key x.json",
+        "yq e .spec.key x.yaml",
+        "gh api repos/x -q .key",
+    ];
+    for command in commands {
+        assert_eq!(bash(command), None, "{command}");
+    }
+}
+
+#[test]
+fn what_is_to_be_left_out_is_no_file() {
+    let commands = [
+        "rsync -a --exclude .env src/ d/",
+        "rsync -a --exclude='*.pem' src/ d/",
+        "tar czf x.tgz --exclude=.env src",
+        "grep -rn x --exclude .env --exclude-dir=.git .",
+        "rg -g '!*.pem' foo",
+        "rg --glob '!.env' foo",
+        "rg --glob=!.env foo",
+        "git add -A -- ':!.env'",
+        "git diff -- . ':(exclude)*.pem'",
+        "find . -not -name .env -type f",
+        "find . ! -name '*.pem'",
+        "find . -name .env -prune -o -print",
+        "zip -r a.zip . -x .env '*.pem'",
+        "tree -I .env",
+        "fd -E .env foo",
+        "cat src/{a,b}.rs",
+        "ls [a-z]*",
+        "docker inspect --format '{{.State.key}}' x",
     ];
     for command in commands {
         assert_eq!(bash(command), None, "{command}");

@@ -52,3 +52,17 @@ fn a_word_is_split_where_a_name_may_begin() {
     assert_eq!(parts("a").collect::<Vec<_>>(), ["a"]);
     assert_eq!(parts("").count(), 0);
 }
+
+#[test]
+fn programs_are_told_with_what_they_are_given() {
+    let told = |text: &str| -> Vec<String> {
+        commands(text)
+            .iter()
+            .map(|command| format!("{} {}", command.program, command.words.join(" ")))
+            .collect()
+    };
+    assert_eq!(told("CI=1 sudo /usr/bin/npx playwright 'a b' > out"), ["npx playwright a b"]);
+    assert_eq!(told("cd a && bash -lc 'grep x y' | wc -l"), ["cd a", "grep x y", "bash -lc", "wc -l"]);
+    assert_eq!(told("{ a; }"), ["a ", "} "]);
+    assert_eq!(told(""), Vec::<String>::new());
+}
