@@ -11,7 +11,7 @@ use watchdog::model::policy::Policy;
 use watchdog::protocol::frame::Frame;
 use watchdog::protocol::guards::artifact::{self, Kind};
 use watchdog::protocol::guards::review::Evidence;
-use watchdog::protocol::guards::{self, proof, secrets, shell};
+use watchdog::protocol::guards::{self, browser, proof, secrets, shell};
 use watchdog::protocol::payload::{self, Payload};
 use watchdog::protocol::sketch::{self, Sketch};
 use watchdog::protocol::translate::{self, Client};
@@ -336,6 +336,9 @@ pub fn artifact(bytes: &[u8]) {
     }
     artifact::kind(&text);
     proof::qa(&text);
+    browser::asks(&text);
+    browser::is_told(&text);
+    browser::is_run(&text);
 }
 
 /// A shell command is read in bounds; a file of secrets that stands in it as a plain word is seen.

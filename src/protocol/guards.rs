@@ -3,9 +3,11 @@
 //! client.
 
 pub mod artifact;
+pub mod browser;
 pub mod fields;
 pub mod handoff;
 pub mod proof;
+pub mod prose;
 pub mod review;
 pub mod secrets;
 pub mod shell;

@@ -54,18 +54,22 @@ pub fn behind_link(folder: &Path, written: &str) -> Option<String> {
     (real.file_name() != path.file_name()).then(|| real.to_string_lossy().into_owned())
 }
 
-/// Looks for the TDD evidence that a verdict names: where it says, else beside the verdict, where it is archived.
+/// Looks for the TDD evidence of a verdict: where it says, else beside the verdict, where it is archived. Beside one that
+/// names none only the chunk's own folder is believed: in a folder for many chunks it may be another's.
 pub fn evidence(root: &Root, verdict: &Path, text_of_verdict: &str) -> Evidence {
-    let Some(written) = review::evidence_path(text_of_verdict) else { return Evidence::Unknown };
-    let places = [find(root, root.path(), &written), Some(verdict.with_file_name("tdd-evidence.md"))];
-    for place in places.into_iter().flatten() {
+    let written = review::evidence_path(text_of_verdict);
+    let folder = verdict.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let beside = Some(verdict.with_file_name("tdd-evidence.md"))
+        .filter(|_| written.is_some() || folder.starts_with("chunk-"));
+    let named = written.as_deref().and_then(|written| find(root, root.path(), written));
+    for place in [named, beside].into_iter().flatten() {
         match text(&place) {
             Ok(Some(text)) => return Evidence::Read(text),
             Ok(None) => {}
             Err(_) => return Evidence::Unknown,
         }
     }
-    Evidence::Missing
+    if written.is_some() { Evidence::Missing } else { Evidence::Unknown }
 }
 
 /// Looks at a file that a task names as its proof.

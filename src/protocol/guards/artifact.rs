@@ -1,7 +1,7 @@
 //! Which files below `.kiln/` the protocol has a shape for, and the shapes that are not schemas of their own: the status
 //! marker and the freshness proof.
 
-use super::fields::{Check, Fields, is_nothing};
+use super::fields::{Check, Fields, denies};
 use super::review::{self, Evidence};
 use super::{Violation, tdd};
 
@@ -135,7 +135,7 @@ pub fn freshness(place: &str, text: &str) -> Vec<Violation> {
     let fields = Fields::read(text);
     let mut check = Check::new(place, &fields);
     for name in ["assignment_id", "milestone_id", "chunk_id"] {
-        check.said(name, "{id}");
+        check.named(name, "{id}");
     }
     let pair = ["current_head_sha_before", "current_head_sha_after"];
     if fields.get("head_sha").is_some() || pair.iter().all(|name| fields.get(name).is_none()) {
@@ -151,7 +151,7 @@ pub fn freshness(place: &str, text: &str) -> Vec<Violation> {
         check.add("dirty_status", "is missing", way_out);
     }
     let sources = fields.any(&["source_artifacts", "source_artifact_paths", "source_paths", "sources"]);
-    if sources.is_none_or(is_nothing) {
+    if sources.is_none_or(denies) {
         let way_out = "a line `source_artifacts: {paths}` with what was used for scoping";
         check.add("source_artifacts", "is missing", way_out);
     }

@@ -131,14 +131,47 @@ pub fn is_empty(value: &str) -> bool {
     value.is_empty() || is_template('{', '}') || is_template('<', '>') || matches!(value, "…" | "...")
 }
 
-/// Tells whether a value says that there is nothing: `N/A`, `none`, `-`, `[]`, or no value at all.
+/// Tells whether a value says that there is nothing: `N/A`, `none`, `no`, `-`, `[]`, or no value at all.
 pub fn is_nothing(value: &str) -> bool {
-    let word = bare(value).trim_end_matches('.').to_ascii_lowercase();
+    let list = bare(value).strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let word = bare(list.unwrap_or(value)).trim_end_matches('.').to_ascii_lowercase();
     let is_word = matches!(
         word.as_str(),
-        "n/a" | "na" | "none" | "nothing" | "-" | "—" | "tbd" | "todo" | "null" | "[]" | "not applicable"
+        "n/a"
+            | "na"
+            | "none"
+            | "none yet"
+            | "not yet"
+            | "nothing"
+            | "no"
+            | "false"
+            | "nil"
+            | "null"
+            | "undefined"
+            | "-"
+            | "--"
+            | "–"
+            | "—"
+            | "tbd"
+            | "todo"
+            | "not applicable"
+            | "not needed"
+            | "not required"
     );
-    is_word || is_empty(value)
+    is_word || is_empty(list.unwrap_or(value))
+}
+
+/// What a value says first, before it explains itself: `none` of `none (documentation only)`.
+pub fn head(value: &str) -> &str {
+    let value = bare(value);
+    let marks = ["(", ",", ";", "\n", ": ", ". ", " - ", " – ", " — "];
+    let end = marks.iter().filter_map(|mark| value.find(mark)).filter(|place| *place > 0).min();
+    bare(&value[..end.unwrap_or(value.len())])
+}
+
+/// Tells whether a value says that there is nothing, whatever it explains then.
+pub fn denies(value: &str) -> bool {
+    is_nothing(value) || is_nothing(head(value))
 }
 
 /// Tells whether a value is the name of a commit, whole or shortened.
@@ -192,6 +225,17 @@ impl<'a> Check<'a> {
     pub fn said(&mut self, name: &str, shape: &str) -> Option<&'a str> {
         let value = self.filled(name, shape)?;
         if is_nothing(value) {
+            let fault = format!("is \"{}\"", plain(bare(value), 40));
+            self.add(name, fault, format!("a line `{name}: {shape}`"));
+            return None;
+        }
+        Some(value)
+    }
+
+    /// A field that has to name something: an explanation why it does not is none.
+    pub fn named(&mut self, name: &str, shape: &str) -> Option<&'a str> {
+        let value = self.said(name, shape)?;
+        if denies(value) {
             let fault = format!("is \"{}\"", plain(bare(value), 40));
             self.add(name, fault, format!("a line `{name}: {shape}`"));
             return None;

@@ -1,7 +1,8 @@
 //! The verdict of a build review (`kiln-protocol`, "Review Verdict Contract" and "Browser Validation Contract").
 
-use super::Violation;
-use super::fields::{Check, Fields, bare, is_empty, is_nothing};
+use super::fields::{Check, Fields, bare, denies, is_empty};
+use super::{Violation, browser, prose, tdd};
+use crate::protocol::sketch::{self, Sketch};
 
 /// The verdicts there are.
 pub const VERDICTS: [&str; 5] = [
@@ -27,7 +28,7 @@ pub enum Evidence {
 /// The path of the TDD evidence that a verdict names; none = it names none.
 pub fn evidence_path(text: &str) -> Option<String> {
     let fields = Fields::read(text);
-    let path = fields.get("tdd_evidence_path").filter(|path| !is_nothing(path))?;
+    let path = fields.get("tdd_evidence_path").filter(|path| !denies(path))?;
     Some(bare(path.lines().next()?).to_owned())
 }
 
@@ -44,7 +45,7 @@ pub fn check(place: &str, text: &str, evidence: &Evidence) -> Vec<Violation> {
     let mut check = Check::new(place, &fields);
     let verdict = check.one_of("verdict", &VERDICTS);
     for name in ["assignment_id", "milestone_id", "chunk_id"] {
-        check.said(name, "{id}");
+        check.named(name, "{id}");
     }
     for name in ["observed_head_sha", "assignment_head_sha"] {
         check.sha(name);
@@ -61,7 +62,7 @@ pub fn check(place: &str, text: &str, evidence: &Evidence) -> Vec<Violation> {
     limitations(&mut check, &fields);
     if verdict == Some("APPROVED") {
         approved(&mut check, &fields, status, evidence);
-        browser(&mut check, &fields);
+        in_browser(&mut check, &fields);
     }
     check.done()
 }
@@ -69,49 +70,111 @@ pub fn check(place: &str, text: &str, evidence: &Evidence) -> Vec<Violation> {
 /// Without a command that was run again the verdict says what was not checked.
 fn limitations(check: &mut Check<'_>, fields: &Fields) {
     let Some(value) = check.there("limitations", "{what was not independently checked}") else { return };
-    if reran(fields).is_empty() && is_nothing(value) {
+    if reran(fields).is_empty() && denies(value) {
         let way_out = "with `reviewer_reran_commands: []` it says what was not independently checked";
         check.add("limitations", "is empty", way_out);
     }
 }
 
 /// The commands that the reviewer ran again.
-fn reran(fields: &Fields) -> Vec<&str> {
-    let value = fields.get("reviewer_reran_commands").unwrap_or_default();
-    let list = value.trim().trim_start_matches('[').trim_end_matches(']');
-    let parts = list.split(['\n', ',']).map(|part| bare(part.trim().trim_start_matches("- ")));
-    parts.filter(|part| !is_nothing(part) && !is_not_rerun(part)).collect()
+fn reran(fields: &Fields) -> Vec<String> {
+    let value = fields.get("reviewer_reran_commands").unwrap_or_default().trim();
+    let is_command = |part: &String| !denies(part) && !is_not_rerun(part);
+    if let Ok(Sketch::List(list)) = sketch::read(value.as_bytes()) {
+        return list.iter().map(|part| part.text().trim().to_owned()).filter(is_command).collect();
+    }
+    let list = value.trim_start_matches('[').trim_end_matches(']');
+    let parts = list.split(['\n', ',']).map(|part| bare(part.trim().trim_start_matches("- ")).to_owned());
+    parts.filter(is_command).collect()
 }
 
 fn is_not_rerun(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    text.starts_with("not independently") || text.starts_with("not rerun") || text.starts_with("not re-run")
+    let text = text.trim().to_ascii_lowercase();
+    let starts = [
+        "not independently",
+        "not rerun",
+        "not re-run",
+        "not run",
+        "not executed",
+        "no rerun",
+        "no re-run",
+        "nothing was",
+        "none were",
+        "none was",
+        "did not",
+        "could not",
+    ];
+    starts.iter().any(|start| text.starts_with(start))
 }
 
 /// Tells whether results say something: more than one word, or a number.
 fn is_substantive(results: &str) -> bool {
     let words = results.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
-    !is_nothing(results)
+    !denies(results)
         && !is_not_rerun(bare(results))
         && (words > 1 || results.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
-/// Work is testable unless the verdict says that there is nothing to test.
-fn is_testable(fields: &Fields) -> bool {
-    fields.get("test_requirements").is_some_and(|value| !is_nothing(value))
+/// Work is testable as its evidence says, else unless the verdict says that there is nothing to test. A waiver that cannot
+/// be challenged waives nothing.
+fn is_testable(fields: &Fields, evidence: &Evidence) -> bool {
+    match evidence {
+        Evidence::Read(text) if tdd::testable(text) == Some(true) => true,
+        Evidence::Read(text) if tdd::is_waived(text) => false,
+        _ => fields.get("test_requirements").is_some_and(|value| !is_waived(value)),
+    }
+}
+
+/// Tells whether requirements say first that there are none, and ask for none then.
+fn is_waived(requirements: &str) -> bool {
+    let mut sentences = requirements.split([';', '\n']).flat_map(|part| part.split(". "));
+    let first = sentences.next().unwrap_or_default();
+    let words: Vec<String> = prose::clauses(first).into_iter().next().unwrap_or_default();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let is_none = denies(requirements)
+        || match words.as_slice() {
+            ["not" | "isn't", "testable", ..]
+            | ["untestable", ..]
+            | ["nothing" | "none", "to", "test", ..]
+            | ["tests" | "testing", "not", "required" | "needed", ..] => true,
+            ["no", "automated" | "unit" | "new", rest @ ..] | ["no", rest @ ..] => matches!(
+                rest,
+                ["test" | "tests" | "testing"]
+                    | [
+                        "test" | "tests" | "testing",
+                        "required"
+                            | "needed"
+                            | "necessary"
+                            | "applicable"
+                            | "possible"
+                            | "for"
+                            | "as"
+                            | "because"
+                            | "since",
+                        ..
+                    ]
+            ),
+            _ => false,
+        };
+    let asks = |text: &str| {
+        prose::clauses(text).iter().filter(|clause| !prose::is_denial(clause)).flatten().any(|word| {
+            ["test", "tests", "check", "checks", "spec", "specs", "suite"].contains(&word.as_str())
+        })
+    };
+    is_none && !sentences.any(|text| asks(text) || browser::asks(text))
 }
 
 /// A full approval of testable work stands on evidence and on what the reviewer ran.
 fn approved(check: &mut Check<'_>, fields: &Fields, status: Option<&str>, evidence: &Evidence) {
-    if !is_testable(fields) {
+    if !is_testable(fields, evidence) {
         return;
     }
     let name = "tdd_evidence_path";
     let way_out = "APPROVED for testable work names a readable TDD evidence artifact";
     match evidence {
-        _ if fields.get(name).is_none_or(is_nothing) => check.add(name, "names no file", way_out),
+        _ if fields.get(name).is_none_or(denies) => check.add(name, "names no file", way_out),
         Evidence::Missing => check.add(name, "leads to no file", way_out),
-        Evidence::Read(text) if Fields::read(text).get("testable").is_none() => {
+        Evidence::Read(text) if tdd::testable(text).is_none() => {
             check.add(name, "leads to a file that is no TDD evidence", way_out);
         }
         Evidence::Unknown | Evidence::Read(_) => {}
@@ -137,45 +200,18 @@ fn approved(check: &mut Check<'_>, fields: &Fields, status: Option<&str>, eviden
 
 /// An exception that the repository approved is recorded under a field of its own.
 fn has_exception(fields: &Fields) -> bool {
-    fields.iter().any(|(name, value)| name.ends_with("_exception") && !is_nothing(value))
-}
-
-/// Words that tell of a rendered application in what has to be tested.
-const SCOPE: [&str; 10] = [
-    "browser",
-    "playwright",
-    "rendered",
-    "visual",
-    "keyboard",
-    "accessibility",
-    "a11y",
-    "viewport",
-    "ui",
-    "screenshot",
-];
-/// Words that tell of a browser in what was run.
-const PROOF: [&str; 8] =
-    ["browser", "playwright", "puppeteer", "cypress", "selenium", "webdriver", "chromium", "screenshot"];
-
-fn has_word(text: &str, words: &[&str]) -> bool {
-    text.split(|c: char| !c.is_alphanumeric()).any(|word| {
-        let word = word.to_ascii_lowercase();
-        words.iter().any(|wanted| word == *wanted || word.strip_suffix('s') == Some(wanted))
-    })
+    fields.iter().any(|(name, value)| name.ends_with("_exception") && !denies(value))
 }
 
 /// A clean approval of browser-scoped work stands on a browser.
-fn browser(check: &mut Check<'_>, fields: &Fields) {
-    let says_yes = |name: &str| fields.get(name).is_some_and(|value| bare(value).eq_ignore_ascii_case("yes"));
-    let scope = fields.get("test_requirements").unwrap_or_default();
-    if !has_word(scope, &SCOPE) && !says_yes("browser_scope") && !says_yes("browser_scoped") {
+fn in_browser(check: &mut Check<'_>, fields: &Fields) {
+    if !browser::is_scope(fields) {
         return;
     }
     let results = fields.get("reviewer_rerun_results").unwrap_or_default();
-    let ran = reran(fields).iter().any(|command| has_word(command, &PROOF));
-    let told = !is_not_rerun(bare(results)) && is_substantive(results) && has_word(results, &PROOF);
-    let named =
-        fields.any(&["browser_evidence", "browser_evidence_path"]).is_some_and(|value| !is_nothing(value));
+    let ran = reran(fields).iter().any(|command| browser::is_run(command));
+    let told = !is_not_rerun(bare(results)) && is_substantive(results) && browser::is_told(results);
+    let named = fields.any(&["browser_evidence", "browser_evidence_path"]).is_some_and(browser::is_named);
     if !(ran || told || named) {
         let way_out = "browser-scoped work that no browser has shown is PARTIAL_PASS_STATIC_ONLY, \
                        BLOCKED_BROWSER_VALIDATION_MISSING or FAIL_BROWSER_EVIDENCE_MISSING, or the run of a browser is \

@@ -5,7 +5,7 @@
 //! itself sets is seen when that call begins; lines `name: value` of the description count as metadata do.
 
 use super::Violation;
-use super::fields::{Fields, bare, is_empty, is_nothing};
+use super::fields::{Fields, bare, denies, head, is_empty};
 use crate::model::wording::{one_line, plain};
 use crate::protocol::payload::Payload;
 use crate::protocol::sketch::Sketch;
@@ -230,7 +230,7 @@ impl Task {
         let Some(value) = value else {
             return Some(name).filter(|_| kind == Kind::BuildComplete).and_then(|name| missing(name, "0"));
         };
-        let is_none = bare(value) == "0" || is_nothing(value);
+        let is_none = head(value) == "0" || denies(value);
         (!is_none).then(|| {
             let fault = format!("is \"{}\"", plain(bare(value), 40));
             Violation::new(&self.place(), name, fault, "the task is done when it is 0")
@@ -239,7 +239,7 @@ impl Task {
 
     /// The first of these fields that says something.
     fn says(&self, names: &[&str]) -> Option<&str> {
-        self.fields.any(names).filter(|value| !is_nothing(value))
+        self.fields.any(names).filter(|value| !denies(value))
     }
 
     /// Tells whether the task names its milestone or chunk: by a field, or by `chunk-3`, `chunk 3` in its texts.

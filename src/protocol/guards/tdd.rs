@@ -16,6 +16,20 @@ const REST: [(&str, &str); 5] = [
     ("limitations", "{known limits, or none}"),
 ];
 
+/// Whether the evidence says that its chunk is testable; none = it says neither.
+pub fn testable(text: &str) -> Option<bool> {
+    let fields = Fields::read(text);
+    let value = bare(fields.get("testable")?).to_ascii_lowercase();
+    [("yes", true), ("no", false)].into_iter().find_map(|(word, truth)| (value == word).then_some(truth))
+}
+
+/// Tells whether the evidence waives tests, for a reason that can be challenged.
+pub fn is_waived(text: &str) -> bool {
+    let fields = Fields::read(text);
+    let reason = fields.get("no_test_waiver_reason").unwrap_or_default();
+    testable(text) == Some(false) && waiver_fault(reason).is_none()
+}
+
 /// What is wrong with the evidence.
 pub fn check(place: &str, text: &str) -> Vec<Violation> {
     let fields = Fields::read(text);
@@ -23,7 +37,7 @@ pub fn check(place: &str, text: &str) -> Vec<Violation> {
     let testable = check.one_of("testable", &["yes", "no"]);
     let reason = check.there("no_test_waiver_reason", "{required when testable=no, else N/A}");
     for name in ["assignment_id", "milestone_id", "chunk_id"] {
-        check.said(name, "{id}");
+        check.named(name, "{id}");
     }
     for name in ["current_head_sha_before", "current_head_sha_after"] {
         check.sha(name);
@@ -58,7 +72,7 @@ fn cycle(check: &mut Check<'_>) {
         if command == "refactor_command" {
             check.filled(command, "{command or N/A}");
         } else {
-            check.said(command, "{command}");
+            check.named(command, "{command}");
         }
         check.said(summary, "{summary}");
     }
@@ -66,15 +80,18 @@ fn cycle(check: &mut Check<'_>) {
 
 /// A chunk without tests says why, so that a reviewer can challenge it.
 fn waiver(check: &mut Check<'_>, reason: Option<&str>) {
-    let Some(reason) = reason else { return };
-    let name = "no_test_waiver_reason";
+    let Some(fault) = reason.and_then(waiver_fault) else { return };
     let way_out =
         "with `testable: no` it says why this chunk cannot be tested, specific enough to be challenged";
+    check.add("no_test_waiver_reason", fault, way_out);
+}
+
+fn waiver_fault(reason: &str) -> Option<&'static str> {
     if is_nothing(reason) || is_empty(reason) {
-        check.add(name, "is empty", way_out);
-    } else if bare(reason).split_whitespace().count() < LEAST_WORDS {
-        check.add(name, "is too short to be challenged", way_out);
+        return Some("is empty");
     }
+    let words = bare(reason).split_whitespace().count();
+    (words < LEAST_WORDS).then_some("is too short to be challenged")
 }
 
 #[cfg(test)]

@@ -81,6 +81,9 @@ fn evidence_is_looked_for_where_it_is_named_and_beside_the_verdict() {
     make(&root, ".kiln/tmp/tdd-evidence.md", "testable: yes\n");
     let staged = Evidence::Read("testable: yes\n".to_owned());
     assert_eq!(evidence(&root, &review, &names(".kiln/tmp/tdd-evidence.md")), staged);
+    // One that names none has the chunk's own; in a folder of many chunks it may be another's.
+    assert_eq!(evidence(&root, &review, "tdd_evidence_path: N/A (docs)"), archived);
+    assert_eq!(evidence(&root, &root.in_tmp("review.md"), "tdd_evidence_path: N/A"), Evidence::Unknown);
     symlink("/etc/hostname", root.in_tmp("link.md")).unwrap();
     assert_eq!(evidence(&root, &review, &names(".kiln/tmp/link.md")), Evidence::Unknown);
 }

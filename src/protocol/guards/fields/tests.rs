@@ -63,11 +63,37 @@ fn empty_and_nothing_are_told_from_something() {
     for value in ["", "  ", "{id}", "`{sha}`", "<path>", "…"] {
         assert!(is_empty(value) && is_nothing(value), "{value:?}");
     }
-    for value in ["N/A", "n/a.", "none", "None", "-", "[]", "TBD", "`N/A`"] {
-        assert!(!is_empty(value) && is_nothing(value), "{value:?}");
+    for value in [
+        "N/A",
+        "n/a.",
+        "none",
+        "None",
+        "-",
+        "—",
+        "[]",
+        "[none]",
+        "[\"N/A\"]",
+        "TBD",
+        "`N/A`",
+        "no",
+        "No.",
+        "false",
+    ] {
+        assert!(!is_empty(value) && is_nothing(value) && denies(value), "{value:?}");
     }
-    for value in ["nothing yet but a plan", "0", "no", "cargo test"] {
-        assert!(!is_empty(value) && !is_nothing(value), "{value:?}");
+    for value in [
+        "none (documentation only)",
+        "N/A: no tests",
+        "no, not yet",
+        "none - see the waiver",
+        "\"no; static\"",
+    ] {
+        assert!(!is_nothing(value) && denies(value), "{value:?}");
+    }
+    for value in
+        ["nothing yet but a plan", "0", "north", "cargo test", "no-op.md", "a/none.md", "[0]", "null_check"]
+    {
+        assert!(!is_empty(value) && !is_nothing(value) && !denies(value), "{value:?}");
     }
 }
 

@@ -78,7 +78,7 @@ fn verdicts_of_every_kind_have_valid_samples() {
         ("tdd_evidence_path", Some("N/A")),
         ("limitations", Some("read only: the chunk changes a document")),
     ];
-    assert_eq!(faults(&not_rerun(&untestable)), none);
+    assert_eq!(faults_of(&with(&not_rerun(&untestable)), &Evidence::Unknown), none);
 }
 
 #[test]
@@ -137,6 +137,54 @@ fn an_approval_of_testable_work_stands_on_evidence_and_a_rerun() {
 }
 
 #[test]
+fn work_is_testable_as_its_evidence_says_else_as_the_verdict_does() {
+    let waived = TDD.replace("testable: yes", "testable: no").replace(
+        "no_test_waiver_reason: N/A",
+        "no_test_waiver_reason: the chunk renames a document and changes no code",
+    );
+    let unwaived = TDD.replace("testable: yes", "testable: no");
+    let approval = |requirements| {
+        with(&not_rerun(&[
+            ("test_requirements", Some(requirements)),
+            ("limitations", Some("nothing was run")),
+        ]))
+    };
+    let none: [&str; 10] = [
+        "none",
+        "N/A",
+        "no",
+        "none (documentation only)",
+        "No tests required: docs only",
+        "No tests needed, the chunk renames a file",
+        "not testable, see waiver",
+        "untestable: hardware",
+        "nothing to test",
+        "none. The chunk changes a document",
+    ];
+    let some = [
+        "unit tests of the parser",
+        "no unit tests; integration tests of the api",
+        "no tests may be skipped",
+        "none; page renders in the browser",
+        "notes are parsed",
+    ];
+    for (requirements, is_none) in
+        none.map(|text| (text, true)).into_iter().chain(some.map(|text| (text, false)))
+    {
+        let text = approval(requirements);
+        let count = |evidence: &Evidence| {
+            // Of a browser it is judged apart.
+            faults_of(&text, evidence).iter().filter(|fault| !fault.starts_with("verdict ")).count()
+        };
+        assert_eq!(count(&Evidence::Read(TDD.to_owned())), 3, "testable: {requirements}");
+        assert_eq!(count(&Evidence::Read(waived.clone())), 0, "waived: {requirements}");
+        for unknown in [Evidence::Unknown, Evidence::Read(unwaived.clone())] {
+            assert_eq!(count(&unknown), if is_none { 0 } else { 3 }, "{requirements}: {unknown:?}");
+        }
+    }
+}
+
+#[test]
 fn evidence_that_could_not_be_looked_at_is_no_violation() {
     assert_eq!(faults_of(APPROVED, &Evidence::Unknown), Vec::<String>::new());
 }
@@ -147,8 +195,12 @@ fn a_recorded_exception_stands_for_the_rerun_and_not_for_the_evidence() {
     let excepted = format!("{text}no_rerun_exception: docs/exceptions.md, database chunks\n");
     assert_eq!(faults_of(&excepted, &Evidence::Read(TDD.to_owned())), Vec::<String>::new());
     assert_eq!(faults_of(&excepted, &Evidence::Missing), ["tdd_evidence_path leads to no file"]);
-    let empty = format!("{text}no_rerun_exception: none\n");
-    assert_eq!(faults_of(&empty, &Evidence::Read(TDD.to_owned())).len(), 3);
+    for nothing in
+        ["none", "no", "false", "N/A", "nothing", "-", "", "no (none was asked for)", "none: not approved"]
+    {
+        let empty = format!("{text}rerun_exception: {nothing}\n");
+        assert_eq!(faults_of(&empty, &Evidence::Read(TDD.to_owned())).len(), 3, "{nothing}");
+    }
 }
 
 #[test]
@@ -176,8 +228,25 @@ fn browser_scoped_work_is_never_approved_from_static_review() {
     assert_eq!(faults_of(&named, &Evidence::Read(TDD.to_owned())), fault);
     let shown = format!("{named}browser_evidence: .kiln/validation/shot.png\n");
     assert_eq!(faults_of(&shown, &Evidence::Read(TDD.to_owned())), Vec::<String>::new());
-    // Words that only contain one of these are none.
-    for scope in ["build the query", "guide for suitable units", "database layout"] {
+    let page = ("test_requirements", Some("page renders in the browser"));
+    for (field, value) in [
+        ("reviewer_rerun_results", "12 passed; no browser available, static review only"),
+        ("reviewer_rerun_results", "12 unit tests passed. Playwright was not run."),
+        ("reviewer_reran_commands", "[\"grep -r playwright .\"]"),
+    ] {
+        assert_eq!(faults(&[page, (field, Some(value))]), fault, "{value}");
+    }
+    let denied = format!("{}browser_evidence: no\n", with(&[page]));
+    assert_eq!(faults_of(&denied, &Evidence::Read(TDD.to_owned())), fault);
+    let unscoped = format!("{}browser_scope: no\n", with(&[page]));
+    assert_eq!(faults_of(&unscoped, &Evidence::Read(TDD.to_owned())), Vec::<String>::new());
+    // Words that only contain one of these are none, nor are those that are denied.
+    for scope in [
+        "build the query",
+        "database layout",
+        "unit tests; no browser behaviour",
+        "unit tests of keyboard-map parser",
+    ] {
         assert_eq!(faults(&[("test_requirements", Some(scope))]), Vec::<String>::new(), "{scope}");
     }
 }
