@@ -13,7 +13,7 @@ use crate::protocol::guards::review::{self, Evidence};
 
 /// The longest artifact that is read, in bytes.
 const MOST: u64 = 512 * 1024;
-/// Milestones, chunks of one milestone and files of one chunk that are looked at.
+/// Milestones, chunks and files of one chunk that are looked at.
 const MOST_ENTRIES: usize = 512;
 
 /// Reads an artifact. None = it is not there.
@@ -102,6 +102,9 @@ pub fn chunks(root: &Root) -> Result<Vec<Chunk>, FileError> {
         let folder = archive.join(&milestone);
         for chunk in names(&folder, "chunk-")? {
             let files = names(&folder.join(&chunk), "")?;
+            if chunks.len() == MOST_ENTRIES {
+                return Err(too_many(&archive));
+            }
             chunks.push(Chunk { place: format!(".kiln/archive/{milestone}/{chunk}"), files });
         }
     }
@@ -124,12 +127,14 @@ fn names(folder: &Path, start: &str) -> Result<Vec<String>, FileError> {
         .filter(|name| name.starts_with(start))
         .collect();
     if names.len() > MOST_ENTRIES {
-        return Err(FileError::of("list", folder)(io::Error::other(
-            "it holds too many files to be looked at",
-        )));
+        return Err(too_many(folder));
     }
     names.sort();
     Ok(names)
+}
+
+fn too_many(folder: &Path) -> FileError {
+    FileError::of("list", folder)(io::Error::other("it holds too many files to be looked at"))
 }
 
 #[cfg(test)]

@@ -55,8 +55,9 @@ pub(super) fn look(scene: &Scene) -> Option<Refusal> {
 
 /// The archive as it lies on disk, and the archivist's last word on it.
 fn readiness(scene: &Scene, place: &str) -> Vec<Violation> {
-    let mut found =
-        seen(scene, guarded::chunks(&scene.root)).map(|chunks| proofs::archive(&chunks)).unwrap_or_default();
+    let look = |path: &str| seen(scene, guarded::proof(&scene.root, path)).unwrap_or(Found::Unknown);
+    let chunks = seen(scene, guarded::chunks(&scene.root));
+    let mut found = chunks.map(|chunks| proofs::archive(&chunks, &look)).unwrap_or_default();
     let events = seen(scene, journal::selected(&scene.root, &["\"message\":"])).unwrap_or_default();
     let fault = match archive(&events, &scene.event.session) {
         Archive::Blocked => "was answered with ARCHIVE_BLOCKED",

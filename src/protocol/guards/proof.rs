@@ -3,7 +3,7 @@
 use super::fields::{Fields, bare};
 use super::review::{self, Evidence};
 use super::task::{Proof, Wants};
-use super::{Violation, names};
+use super::{Violation, names, tdd};
 use crate::model::wording::plain;
 
 /// What was found of one proof.
@@ -90,28 +90,68 @@ pub struct Chunk {
     pub files: Vec<String>,
 }
 
-/// What the archive lacks before the build is complete: every chunk has its review and its TDD evidence.
-pub fn archive(chunks: &[Chunk]) -> Vec<Violation> {
+/// The chunk's last review among its files: the highest `fix-N-review.md`, else `review.md`.
+pub fn last_review(files: &[String]) -> Option<&str> {
+    let round = |name: &str| {
+        let fix = name.strip_prefix("fix-").and_then(|rest| rest.strip_suffix("-review.md"));
+        let fix = fix.filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+        if name == "review.md" { Some(0) } else { fix?.parse::<u64>().ok() }
+    };
+    let reviews = files.iter().filter_map(|name| Some((round(name)?, name.as_str())));
+    reviews.max().map(|(_, name)| name)
+}
+
+/// What the archive lacks before the build is complete: the last word on every chunk is an APPROVED in order, and its TDD
+/// evidence is in order. `look` is asked for a file by its path below the root.
+pub fn archive(chunks: &[Chunk], look: &dyn Fn(&str) -> Found) -> Vec<Violation> {
     if chunks.is_empty() {
         let way_out = "thoth files each chunk under .kiln/archive/milestone-{N}/chunk-{M}/";
         return vec![Violation::new(".kiln/archive", "chunks", "are missing", way_out)];
     }
     let mut found = Vec::new();
     for chunk in chunks {
-        let is_review = |name: &String| {
-            let fix = name.strip_prefix("fix-").and_then(|rest| rest.strip_suffix("-review.md"));
-            name == "review.md" || fix.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
-        };
-        let mut wants = |name: &str, is_there: bool| {
+        let review = last_review(&chunk.files);
+        let evidence = chunk.files.iter().map(String::as_str).find(|name| *name == "tdd-evidence.md");
+        let (review_fault, evidence_fault) = (
+            review.and_then(|name| unapproved(&chunk.place, name, look)),
+            evidence.and_then(|name| unproven(&chunk.place, name, look)),
+        );
+        for (name, is_there, fault) in [
+            ("review.md", review.is_some(), review_fault),
+            ("tdd-evidence.md", evidence.is_some(), evidence_fault),
+        ] {
             if !is_there {
                 let way_out = "the chunk's artifact is filed by an ARCHIVE to thoth";
                 found.push(Violation::new(&chunk.place, name, "is missing", way_out));
             }
-        };
-        wants("review.md", chunk.files.iter().any(is_review));
-        wants("tdd-evidence.md", chunk.files.iter().any(|name| name == "tdd-evidence.md"));
+            found.extend(fault);
+        }
     }
     found
+}
+
+/// What keeps a chunk's last review from being an approval.
+fn unapproved(folder: &str, name: &str, look: &dyn Fn(&str) -> Found) -> Option<Violation> {
+    let path = format!("{folder}/{name}");
+    let Found::Read(text, evidence) = look(&path) else { return None };
+    let faults = review::check(&path, &text, &evidence);
+    if !faults.is_empty() {
+        let fault = format!("is not in order: {}", names(&faults));
+        return Some(Violation::new(folder, name, fault, "the verdict follows the review verdict contract"));
+    }
+    let verdict = review::verdict(&text).filter(|verdict| *verdict != "APPROVED")?;
+    let way_out = "the build is complete when the last verdict on each chunk is APPROVED";
+    Some(Violation::new(folder, name, format!("says {verdict}, and is the last word on the chunk"), way_out))
+}
+
+/// What is wrong with a chunk's evidence.
+fn unproven(folder: &str, name: &str, look: &dyn Fn(&str) -> Found) -> Option<Violation> {
+    let path = format!("{folder}/{name}");
+    let Found::Read(text, _) = look(&path) else { return None };
+    let faults = tdd::check(&path, &text);
+    let fault = format!("is not in order: {}", names(&faults));
+    let way_out = "the evidence follows the TDD evidence contract";
+    (!faults.is_empty()).then(|| Violation::new(folder, name, fault, way_out))
 }
 
 #[cfg(test)]

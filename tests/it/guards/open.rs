@@ -140,6 +140,10 @@ fn an_archive_that_cannot_be_listed_does_not_hold_up_the_build() {
             "task_description": "final_archive_check: pass\nopen_blocking_tasks: 0",
         }),
     );
+    world.put(&format!("{CHUNK}/tdd-evidence.md"), TDD);
+    pipe(&world, &format!("{CHUNK}/review.md"));
+    assert_eq!(world.guarded(&done), Ran::silence(), "a review that is a pipe");
+    assert!(world.faults().iter().any(|fault| fault.contains("review.md")), "{:?}", world.faults());
     for number in 0..600 {
         fs::create_dir_all(world.path().join(format!(".kiln/archive/milestone-{number}"))).expect("a folder");
     }

@@ -140,7 +140,25 @@ fn the_build_is_complete_when_the_archive_is() {
         ],
     );
     world.put(&format!("{CHUNK}/review.md"), APPROVED);
-    refused(&done(proof), &[".kiln/archive/milestone-1/chunk-2: tdd-evidence.md is missing"]);
+    refused(
+        &done(proof),
+        &[
+            ".kiln/archive/milestone-1/chunk-2: review.md is not in order: tdd_evidence_path",
+            ".kiln/archive/milestone-1/chunk-2: tdd-evidence.md is missing",
+        ],
+    );
+    world.put(&format!("{CHUNK}/tdd-evidence.md"), TDD);
+    assert_eq!(done(proof), Ran::silence());
+    // The last word on each chunk counts, and what it stands on.
+    let last = format!("{CHUNK}/fix-1-review.md");
+    world.put(&last, &APPROVED.replace("verdict: APPROVED", "verdict: REJECTED"));
+    refused(&done(proof), &[".kiln/archive/milestone-1/chunk-2: fix-1-review.md says REJECTED"]);
+    std::fs::remove_file(world.path().join(&last)).expect("a review");
+    world.put(&format!("{CHUNK}/tdd-evidence.md"), "testable: yes\n");
+    refused(
+        &done(proof),
+        &[".kiln/archive/milestone-1/chunk-2: tdd-evidence.md is not in order: no_test_waiver"],
+    );
     world.put(&format!("{CHUNK}/tdd-evidence.md"), TDD);
     assert_eq!(done(proof), Ran::silence());
     // What the metadata says does not stand against what thoth said.
