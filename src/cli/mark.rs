@@ -10,7 +10,7 @@ use clap::Parser;
 use super::{USAGE, end};
 use crate::protocol::checklist::{self, Item};
 use crate::protocol::worker_mark::{self, Command, Line, Scene, Target};
-use crate::protocol::worker_terminal::Audit;
+use crate::protocol::worker_terminal::{Audit, Ending};
 use crate::store::file::chain;
 use crate::store::task_folder::TaskFolder;
 use crate::system::clock;
@@ -155,12 +155,24 @@ fn mark(args: &Args, folder: &Path) -> anyhow::Result<ExitCode> {
 /// more than the checklist, and a command that was killed in between is completed when it is run again.
 fn carry_out(folder: &TaskFolder, target: &Target, command: &Command) -> anyhow::Result<ExitCode> {
     let Target { checklist: name, signal } = target;
-    let checklist = folder.checklist(name)?.with_context(|| {
-        format!("there is no {name} in {}; run this in a task folder, or name it", folder.path().display())
-    })?;
+    let checklist = folder.checklist(name).map_err(anyhow::Error::from).and_then(|found| {
+        found.with_context(|| {
+            format!(
+                "there is no {name} in {}; run this in a task folder, or name it",
+                folder.path().display()
+            )
+        })
+    });
+    let checklist = match checklist {
+        Err(fault) if is_blocked(command) && folder.is_task(target) => {
+            anstream::eprintln!("mark: {fault:#}; blocked is said without it");
+            None
+        }
+        found => Some(found?),
+    };
     let before = match (folder.members(signal)?, command) {
         (Ok(members), _) => members,
-        (Err(fault), Command::Start) => {
+        (Err(fault), command) if *command == Command::Start || is_blocked(command) => {
             let aside = folder.put_aside(signal)?;
             anstream::eprintln!("mark: {signal} could not be used ({fault}); it is kept as {aside}");
             serde_json::Map::new()
@@ -170,11 +182,11 @@ fn carry_out(folder: &TaskFolder, target: &Target, command: &Command) -> anyhow:
     if let Some(objection) = worker_mark::objection(command, &before) {
         bail!("{signal}: {objection}");
     }
-    let items = checklist::items(&checklist.bytes);
+    let items = checklist.as_ref().map(|found| checklist::items(&found.bytes)).unwrap_or_default();
     let item = worker_mark::choose(command, &items).map_err(|why| anyhow!("{name}: {why}"))?;
     let audit = audit(folder, name, command)?;
-    if let Some(item) = item.filter(|item| !item.is_done) {
-        folder.store_checklist(name, &checklist, &checklist::ticked(&checklist.bytes, item))?;
+    if let (Some(found), Some(item)) = (&checklist, item.filter(|item| !item.is_done)) {
+        folder.store_checklist(name, found, &checklist::ticked(&found.bytes, item))?;
     }
     let attempt = uuid::Uuid::new_v4().to_string();
     let scene = Scene {
@@ -192,9 +204,17 @@ fn carry_out(folder: &TaskFolder, target: &Target, command: &Command) -> anyhow:
     report(command, item, signal, &attempt, &audit)
 }
 
+/// Whoever is blocked must be able to say so, whatever state the folder is in.
+fn is_blocked(command: &Command) -> bool {
+    matches!(command, Command::End(end) if end.ending == Ending::Blocked)
+}
+
 /// What the end of an attempt needs. What is wanting is told at once and whole.
 fn audit(folder: &TaskFolder, checklist: &str, command: &Command) -> anyhow::Result<Audit> {
     let Command::End(end) = command else { return Ok(Audit::default()) };
+    if is_blocked(command) {
+        return Ok(Audit::default());
+    }
     let contract = folder
         .contract(checklist)
         .map_err(|why| anyhow!("{why}; without it nothing says what must be there: mend or remove it"))?;

@@ -154,11 +154,12 @@ fn judge(
         }
         _ => {}
     }
-    let contract = match contract {
-        Ok(contract) => contract,
-        Err(why) => return (Code::TerminalContractInfrastructure, why.clone()),
+    // Who is blocked or has failed claims nothing that needs proof, and may be so because the contract is broken.
+    let audit = match (success(signal), contract) {
+        (None, _) => Audit::default(),
+        (Some(ending), Ok(contract)) => audit(signal, ending, contract, look),
+        (Some(_), Err(why)) => return (Code::TerminalContractInfrastructure, why.clone()),
     };
-    let audit = audit(signal, contract, look);
     if audit.lacks.is_empty() {
         let noted = if reading.faults.is_empty() { String::new() } else { format!(" ({})", words()) };
         return (Code::Ready, format!("the worker says {status}{noted}"));
@@ -178,14 +179,18 @@ fn mismatch(signal: &Signal, question: &Question) -> String {
     )
 }
 
-/// What a terminal signal leaves wanting: the contract's demands, and what it names itself as evidence.
-fn audit(signal: &Signal, contract: &Contract, look: impl Fn(&str) -> Shelf) -> Audit {
+/// The success that a signal claims. None = it claims none.
+fn success(signal: &Signal) -> Option<Ending> {
     let is_no_change = signal.disposition.is_some_and(Disposition::is_no_change);
-    let ending = match signal.status {
-        Status::Complete | Status::Done if is_no_change => Ending::NoChange,
-        Status::Complete | Status::Done => Ending::Complete,
-        _ => Ending::Blocked,
-    };
+    match signal.status {
+        Status::Complete | Status::Done if is_no_change => Some(Ending::NoChange),
+        Status::Complete | Status::Done => Some(Ending::Complete),
+        _ => None,
+    }
+}
+
+/// What a claimed success leaves wanting: the contract's demands, and what it names itself as evidence.
+fn audit(signal: &Signal, ending: Ending, contract: &Contract, look: impl Fn(&str) -> Shelf) -> Audit {
     let mut audit = contract.audit(ending, signal.waives_learnings, &look);
     let evidence = signal.evidence.iter();
     let named = evidence.flat_map(|evidence| evidence.artifacts.iter().chain([&evidence.report_path]));

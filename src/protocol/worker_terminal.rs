@@ -4,6 +4,9 @@
 //! The contract's shape is Farmslot's: `{"commands": {"complete": {"report": PATH, "artifacts": [PATH, …]}, …},
 //! "whenPresent": [{"path": PATH, "alsoRequire": [PATH, …]}]}`. A command that it leaves out keeps the built-in demand,
 //! and so does an absent `whenPresent`. Other members are passed over. Every path is relative to the task folder.
+//!
+//! Two things it cannot change, since the protocol's readers go by them: a no-change result is proven by its own report,
+//! so another one comes on top; and whoever is blocked need leave nothing behind.
 
 use std::fmt;
 
@@ -44,7 +47,6 @@ pub struct Demand {
 pub struct Contract {
     complete: Demand,
     no_change: Demand,
-    blocked: Demand,
     /// If the first is there, the others must be.
     when_present: Vec<(String, Vec<String>)>,
 }
@@ -122,7 +124,6 @@ impl Contract {
         Self {
             complete: Demand { report: reports(flow), artifacts: learnings.clone() },
             no_change: Demand { report: vec![NO_CHANGE_REPORT.to_owned()], artifacts: learnings },
-            blocked: Demand::default(),
             when_present: vec![(RECIPE.to_owned(), also)],
         }
     }
@@ -145,15 +146,15 @@ impl Contract {
             faults.push("commands: an object is wanted".to_owned());
             return;
         };
-        for (word, slot) in [
-            ("complete", &mut self.complete),
-            ("no-change", &mut self.no_change),
-            ("blocked", &mut self.blocked),
-        ] {
+        for (word, slot) in [("complete", &mut self.complete), ("no-change", &mut self.no_change)] {
             if let Some(command) = commands.get(word) {
                 *slot = demand(command, &format!("commands.{word}"), faults);
             }
         }
+        let other = std::mem::replace(&mut self.no_change.report, vec![NO_CHANGE_REPORT.to_owned()]);
+        let other = other.into_iter().filter(|path| path != NO_CHANGE_REPORT);
+        let other: Vec<String> = other.filter(|path| !self.no_change.artifacts.contains(path)).collect();
+        self.no_change.artifacts.extend(other);
         let rules = match &value["whenPresent"] {
             Value::Null => return,
             Value::Array(rules) => rules,
@@ -168,19 +169,19 @@ impl Contract {
         }
     }
 
-    /// What is demanded of an ending, without what follows from files that are there.
-    pub fn demand(&self, ending: Ending) -> &Demand {
+    /// What is demanded of an ending, without what follows from files that are there. None = nothing.
+    fn demand(&self, ending: Ending) -> Option<&Demand> {
         match ending {
-            Ending::Complete => &self.complete,
-            Ending::NoChange => &self.no_change,
-            Ending::Blocked => &self.blocked,
+            Ending::Complete => Some(&self.complete),
+            Ending::NoChange => Some(&self.no_change),
+            Ending::Blocked => None,
         }
     }
 
     /// Compares a task folder with what is demanded. `look` says how an artifact is found.
     pub fn audit(&self, ending: Ending, skips_learnings: bool, look: impl Fn(&str) -> Shelf) -> Audit {
-        let demand = self.demand(ending);
         let mut audit = Audit::default();
+        let Some(demand) = self.demand(ending) else { return audit };
         let mut mind = |path: &str, because: Option<&str>| {
             let found = look(path);
             let is_waived = skips_learnings && path == LEARNINGS;
@@ -194,11 +195,9 @@ impl Contract {
             .iter()
             .filter(|path| !demand.report.contains(path))
             .for_each(|path| mind(path, None));
-        if ending != Ending::Blocked {
-            for (path, also) in &self.when_present {
-                if look(path) != Shelf::Absent {
-                    std::iter::once(path).chain(also).for_each(|wanted| mind(wanted, Some(path)));
-                }
+        for (path, also) in &self.when_present {
+            if look(path) != Shelf::Absent {
+                std::iter::once(path).chain(also).for_each(|wanted| mind(wanted, Some(path)));
             }
         }
         audit.report = demand.report.iter().find(|path| look(path) == Shelf::Full).cloned();

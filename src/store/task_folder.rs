@@ -86,6 +86,11 @@ impl TaskFolder {
         self.0.join(name).symlink_metadata().is_ok()
     }
 
+    /// Tells whether something shows that it is a worker's: one of the files that are meant, a manifest, or `mark`.
+    pub fn is_task(&self, target: &Target) -> bool {
+        [target.checklist.as_str(), &target.signal, MANIFEST, "mark"].into_iter().any(|name| self.has(name))
+    }
+
     /// Reads a checklist. None = it is not there.
     ///
     /// # Errors

@@ -114,9 +114,24 @@ fn each_ending_needs_its_own_evidence() {
         answer.message.starts_with("the worker says blocked (evidence.reportPath: missing"),
         "{answer:?}"
     );
-    for status in ["blocked", "failed"] {
-        let case = Case::of(&json!({"status": status, "timestamp": STAMP}));
-        Case { there: &[], ..case }.is(Code::Ready, &format!("the worker says {status}"));
+}
+
+#[test]
+fn who_claims_no_success_is_asked_for_no_evidence_whatever_the_contract_says() {
+    let (strict, faults) = Contract::read(
+        br#"{"commands": {"blocked": {"report": "artifacts/why.md", "artifacts": ["artifacts/log"]}}}"#,
+        None,
+    );
+    assert_eq!(faults, [""; 0]);
+    for status in ["blocked", "failed", "done-partial"] {
+        let said = if status == "done-partial" { "blocked" } else { status };
+        for evidence in [json!(null), json!({"reportPath": "artifacts/why.md", "artifacts": ["../x"]})] {
+            let value = json!({"status": status, "evidence": evidence, "timestamp": STAMP});
+            for contract in [Ok(Contract::of_flow(None)), Ok(strict.clone()), Err("broken".to_owned())] {
+                let case = Case { there: &[], contract, ..Case::of(&value) };
+                case.is(Code::Ready, &format!("the worker says {said}"));
+            }
+        }
     }
 }
 

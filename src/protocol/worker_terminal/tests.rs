@@ -97,7 +97,7 @@ fn a_contract_overrides_what_it_names() {
         "schemaVersion": 1, "flowType": "dev", "requireSignal": true, "source": "project",
         "commands": {
             "complete": {"report": "artifacts/pr-description.md", "artifacts": ["artifacts/pr-description.md", "./artifacts/x.json"]},
-            "blocked": {"artifacts": ["artifacts/why.md"]},
+            "blocked": {"report": "artifacts/why.md", "artifacts": ["artifacts/why.md"]},
         },
         "whenPresent": [{"path": "artifacts/video.mp4", "alsoRequire": ["artifacts/video.md"]}],
     }));
@@ -106,7 +106,7 @@ fn a_contract_overrides_what_it_names() {
         complete,
         (Some("artifacts/pr-description.md".to_owned()), vec!["artifacts/x.json".to_owned()])
     );
-    assert_eq!(audit(&contract, Ending::Blocked, &[]).1, ["artifacts/why.md"]);
+    assert_eq!(audit(&contract, Ending::Blocked, &["artifacts/video.mp4"]), (None, vec![]));
     // What it does not name stays as it was.
     assert_eq!(
         audit(&contract, Ending::NoChange, &["artifacts/video.mp4"]).1,
@@ -114,6 +114,35 @@ fn a_contract_overrides_what_it_names() {
     );
     let none = read(&json!({"commands": {"complete": {"artifacts": []}}, "whenPresent": []}));
     assert_eq!(audit(&none, Ending::Complete, &[RECIPE]), (None, vec![]));
+}
+
+#[test]
+fn a_contract_adds_to_the_proof_of_no_change_and_cannot_take_it_away() {
+    let learnings = || LEARNINGS.to_owned();
+    let proof = || NO_CHANGE_REPORT.to_owned();
+    let other = || "artifacts/report.md".to_owned();
+    for (no_change, wanted) in [
+        (json!({}), vec![proof()]),
+        (json!({"artifacts": []}), vec![proof()]),
+        (
+            json!({"report": NO_CHANGE_REPORT, "artifacts": [NO_CHANGE_REPORT, LEARNINGS]}),
+            vec![proof(), learnings()],
+        ),
+        (json!({"report": "./artifacts/no-change-report.md"}), vec![proof()]),
+        (
+            json!({"report": "artifacts/report.md", "artifacts": ["artifacts/report.md"]}),
+            vec![proof(), other()],
+        ),
+        (
+            json!({"report": "artifacts/report.md", "artifacts": [LEARNINGS]}),
+            vec![proof(), learnings(), other()],
+        ),
+    ] {
+        let contract = read(&json!({"commands": {"no-change": no_change}}));
+        assert_eq!(audit(&contract, Ending::NoChange, &[]), (None, wanted.clone()), "{no_change}");
+        let there: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        assert_eq!(audit(&contract, Ending::NoChange, &there), (Some(proof()), vec![]), "{no_change}");
+    }
 }
 
 #[test]
@@ -131,10 +160,6 @@ fn a_contract_that_cannot_be_used_says_where() {
         (
             "{\"commands\": {\"no-change\": {\"artifacts\": [\"a\", \"/etc/passwd\"]}}}",
             "commands.no-change.artifacts[1]: a path inside the task folder is wanted",
-        ),
-        (
-            "{\"commands\": {\"blocked\": {\"artifacts\": \"x\"}}}",
-            "commands.blocked.artifacts: a list is wanted",
         ),
         ("{\"commands\": {}, \"whenPresent\": {}}", "whenPresent: a list is wanted"),
         (

@@ -1,6 +1,7 @@
 //! What is demanded at the end: each refusal says what is wanting and the way out, and writes nothing.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::json;
 
@@ -121,15 +122,11 @@ fn a_contract_of_the_run_overrides_what_is_wanted() {
     task.put(
         "inputs/worker-terminal-contract.json",
         "{\"schemaVersion\": 1, \"commands\": {\"complete\": {\"report\": \"artifacts/pr-description.md\", \
-         \"artifacts\": [\"artifacts/pr-description.md\"]}, \"blocked\": {\"artifacts\": [\"artifacts/why.md\"]}}}",
+         \"artifacts\": [\"artifacts/pr-description.md\"]}}}",
     );
     task.refused(
         &["complete"],
         "complete is refused, nothing was written: artifacts/pr-description.md is missing",
-    );
-    task.refused(
-        &["blocked", "--reason", "x"],
-        "blocked is refused, nothing was written: artifacts/why.md is missing",
     );
     task.put("artifacts/pr-description.md", "x\n");
     task.marked(&["complete"]);
@@ -146,10 +143,90 @@ fn a_contract_of_the_run_overrides_what_is_wanted() {
 }
 
 #[test]
+fn no_change_is_proven_by_its_own_report_whatever_a_contract_file_says() {
+    let task = Task::new("fix").with_evidence();
+    for (no_change, wanted) in [
+        ("{\"artifacts\": []}", "artifacts/no-change-report.md is missing"),
+        (
+            "{\"report\": \"artifacts/other.md\", \"artifacts\": [\"artifacts/other.md\"]}",
+            "artifacts/no-change-report.md is missing; artifacts/other.md is missing",
+        ),
+    ] {
+        task.put(
+            "inputs/worker-terminal-contract.json",
+            &format!("{{\"commands\": {{\"no-change\": {no_change}}}}}"),
+        );
+        task.refused(
+            &["no-change", "--reason", "x"],
+            &format!("no-change is refused, nothing was written: {wanted}"),
+        );
+    }
+    task.put("artifacts/other.md", "x\n");
+    task.put("artifacts/no-change-report.md", "x\n");
+    task.marked(&["no-change", "--reason", "x"]);
+    assert_eq!(task.signal()["evidence"], json!({"reportPath": "artifacts/no-change-report.md"}));
+}
+
+#[test]
+fn who_is_blocked_can_say_so_whatever_state_the_folder_is_in() {
+    fn remove(task: &Task, name: &str) {
+        fs::remove_file(task.path.join(name)).unwrap();
+    }
+    fn contract(task: &Task, text: &str) {
+        task.put("inputs/worker-terminal-contract.json", text);
+    }
+    let cases: [(&str, fn(&Task), &str); 7] = [
+        ("a contract that is no JSON", |task| contract(task, "{"), ""),
+        (
+            "a contract that demands something of it",
+            |task| contract(task, "{\"commands\": {\"blocked\": {\"artifacts\": [\"artifacts/why.md\"]}}}"),
+            "",
+        ),
+        (
+            "a contract that is a link",
+            |task| {
+                fs::create_dir(task.path.join("inputs")).unwrap();
+                symlink("/etc/hosts", task.path.join("inputs/worker-terminal-contract.json")).unwrap();
+            },
+            "",
+        ),
+        (
+            "no checklist",
+            |task| remove(task, "TASK.md"),
+            "mark: there is no TASK.md in .; run this in a task folder, or name it; blocked is said without it\n",
+        ),
+        (
+            "a checklist that is a link",
+            |task| {
+                remove(task, "TASK.md");
+                symlink("/etc/hosts", task.path.join("TASK.md")).unwrap();
+            },
+            "mark: cannot read ./TASK.md: it is a symlink; blocked is said without it\n",
+        ),
+        ("a checklist without items", |task| task.put("TASK.md", "# Nothing\n"), ""),
+        (
+            "a signal that is no JSON",
+            |task| task.put("SIGNAL.json", "{"),
+            "mark: SIGNAL.json could not be used (it is not JSON (line 1, column 1)); it is kept as SIGNAL.json.broken\n",
+        ),
+    ];
+    for (what, break_it, told) in cases {
+        for more in [&[][..], &["--mark-last"]] {
+            let task = Task::new("fix");
+            break_it(&task);
+            let ran = task.mark(&[&["blocked", "--reason", "the setup is broken"], more].concat());
+            assert_eq!((ran.code, ran.err.as_str()), (0, told), "{what}");
+            assert_eq!(task.signal()["reason"], json!("the setup is broken"), "{what}");
+            assert_eq!(task.probed(&[]).0, 0, "{what}");
+        }
+    }
+}
+
+#[test]
 fn an_artifact_that_leads_elsewhere_is_no_evidence() {
     let task = Task::new("fix").with_evidence();
     fs::remove_file(task.path.join("artifacts/report.md")).unwrap();
-    std::os::unix::fs::symlink("/etc/hosts", task.path.join("artifacts/report.md")).unwrap();
+    symlink("/etc/hosts", task.path.join("artifacts/report.md")).unwrap();
     task.refused(
         &["complete"],
         "complete is refused, nothing was written: artifacts/report.md cannot be read (it is a symlink)",

@@ -14,7 +14,7 @@ impl Task {
 
     /// Probes the task folder, and returns the exit status and what is said.
     #[track_caller]
-    fn probed(&self, arguments: &[&str]) -> (i32, String) {
+    pub(super) fn probed(&self, arguments: &[&str]) -> (i32, String) {
         let ran = self.probe(&[&[".task/fix/proj-1"], arguments].concat());
         assert_eq!(ran.err, "");
         (ran.code, ran.out)
