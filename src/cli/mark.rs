@@ -170,7 +170,7 @@ fn carry_out(folder: &TaskFolder, target: &Target, command: &Command) -> anyhow:
         }
         found => Some(found?),
     };
-    let before = match (folder.members(signal)?, command) {
+    let before = match (folder.members(signal), command) {
         (Ok(members), _) => members,
         (Err(fault), command) if *command == Command::Start || is_blocked(command) => {
             let aside = folder.put_aside(signal)?;

@@ -26,6 +26,11 @@ pub const ROLES: [(&str, &str); 3] =
 /// The longest reason, in characters: the file is no place for bulk.
 pub const LONGEST_REASON: usize = 2000;
 
+/// What is read of a signal file at most, in bytes; no more is written.
+pub const LARGEST: usize = 256 * 1024;
+/// The longest text that is carried from one signal to the next, in bytes. A longer one is no id and no step.
+const LONGEST_CARRIED: usize = 4096;
+
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
@@ -231,11 +236,12 @@ pub fn objection(command: &Command, before: &Map<String, Value>) -> Option<Strin
     })
 }
 
-/// Writes the next signal: who it is of stays, what it says is new. What violates the schema is not carried on.
+/// Writes the next signal: who it is of stays, what it says is new. What violates the schema is not carried on, and
+/// neither is what would make the file larger than it is read.
 pub fn signal(command: &Command, scene: Scene<'_>) -> Value {
     let Scene { before, item, .. } = scene;
     let now = stamp(scene.now);
-    let text = |key: &str| before.get(key).filter(|value| value.is_string()).cloned();
+    let text = |key: &str| before.get(key).filter(|value| is_carried(value)).cloned();
     let number =
         |key: &str| before.get(key).filter(|value| value.as_u64().is_some_and(|number| number >= 1)).cloned();
     let mut next = Map::new();
@@ -272,7 +278,36 @@ pub fn signal(command: &Command, scene: Scene<'_>) -> Value {
     put("step", step);
     put("prNumber", number("prNumber"));
     put("timestamp", Some(now.into()));
-    Value::Object(next)
+    within(Value::Object(next))
+}
+
+fn is_carried(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.len() <= LONGEST_CARRIED)
+}
+
+/// The signal as it is written.
+pub fn text(signal: &Value) -> String {
+    format!("{signal:#}\n")
+}
+
+/// Drops the oldest ticks, until what is written can be read again.
+fn within(mut signal: Value) -> Value {
+    // Each of its lines is indented by six, and a comma follows.
+    let size = |event: &Value| {
+        let text = text(event);
+        text.len() + 6 * text.lines().count() + 1
+    };
+    let mut excess = text(&signal).len().saturating_sub(LARGEST);
+    if let Some(events) = signal.pointer_mut("/checklistTiming/events").and_then(Value::as_array_mut) {
+        let is_too_much = |event: &&Value| {
+            let goes = excess > 0;
+            excess = excess.saturating_sub(size(event));
+            goes
+        };
+        let dropped = events.iter().take_while(is_too_much).count();
+        events.drain(..dropped);
+    }
+    signal
 }
 
 fn preset(end: &End) -> (Status, Outcome, Disposition) {
@@ -298,7 +333,8 @@ fn timing(scene: Scene<'_>, now: &str) -> Value {
     let before = scene.before.get("checklistTiming");
     let mut events = before.and_then(|timing| timing["events"].as_array()).cloned().unwrap_or_default();
     events.retain(is_tick);
-    let source = before.and_then(|timing| timing["source"].as_str()).unwrap_or(scene.checklist);
+    let source = before.map(|timing| &timing["source"]).filter(|source| is_carried(source));
+    let source = source.and_then(Value::as_str).unwrap_or(scene.checklist);
     if let Some(item) = scene.item {
         let is_known = events.iter().any(|event| event["stepNumber"].as_u64() == Some(item.number as u64));
         if !item.is_done || !is_known {

@@ -12,18 +12,20 @@ use serde_json::{Map, Value};
 
 use super::file::{self, Access, FileError, chain};
 use super::lock::{self, Kind};
-use crate::protocol::worker_mark::{self, CHECKLIST, MANIFEST, TASK, Target};
+use crate::protocol::worker_mark::{self, CHECKLIST, LARGEST, MANIFEST, TASK, Target};
 use crate::protocol::worker_probe::Found;
 use crate::protocol::worker_terminal::{Contract, Shelf, is_inside};
 
 /// What is read at most of a signal, a manifest or a contract.
-pub const MOST_JSON: u64 = 256 * 1024;
+pub const MOST_JSON: u64 = LARGEST as u64;
 /// What is read at most of a checklist.
 const MOST_TEXT: u64 = 4 * 1024 * 1024;
 /// What is read at most of an artifact to see whether there is anything in it, or whether it is JSON.
 const MOST_ARTIFACT: u64 = 64 * 1024 * 1024;
 /// How long a command waits for another in the same folder.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Names that are tried for what is put aside.
+const MOST_ASIDE: u8 = 9;
 /// What a run of its own may demand.
 const CONTRACT: &str = "inputs/worker-terminal-contract.json";
 
@@ -115,19 +117,19 @@ impl TaskFolder {
         file::replace(&path, bytes, &self.0, Access::Like(before.mode), false)
     }
 
-    /// Reads what a signal file holds, for those who carry parts of it on. None = it is not there.
+    /// Reads what a signal file holds, for those who carry parts of it on; nothing if it is not there.
     ///
     /// # Errors
-    /// It cannot be read. What is no JSON object is none of the file's fault here: see the second error.
-    pub fn members(&self, name: &str) -> Result<Result<Map<String, Value>, String>, FileError> {
-        let path = self.0.join(name);
-        let Some(bytes) = file::read_own(&path, MOST_JSON)? else { return Ok(Ok(Map::new())) };
+    /// It cannot be used: it cannot be read, is no regular file of ours, is too large or no JSON object.
+    pub fn members(&self, name: &str) -> Result<Map<String, Value>, String> {
+        let read = file::read_own(&self.0.join(name), MOST_JSON);
+        let Some(bytes) = read.map_err(|error| error.source.to_string())? else { return Ok(Map::new()) };
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        Ok(match serde_json::from_slice(bytes) {
+        match serde_json::from_slice(bytes) {
             Ok(Value::Object(members)) => Ok(members),
             Ok(_) => Err("it is no JSON object".to_owned()),
             Err(error) => Err(format!("it is not JSON (line {}, column {})", error.line(), error.column())),
-        })
+        }
     }
 
     /// Replaces a signal file.
@@ -135,22 +137,27 @@ impl TaskFolder {
     /// # Errors
     /// It cannot be replaced.
     pub fn store_signal(&self, name: &str, signal: &Value) -> Result<(), FileError> {
-        let path = self.0.join(name);
-        let mut text = serde_json::to_vec_pretty(signal)
-            .map_err(io::Error::other)
-            .map_err(FileError::of("write", &path))?;
-        text.push(b'\n');
-        file::replace(&path, &text, &self.0, Access::Shared, false)
+        let text = worker_mark::text(signal);
+        file::replace(&self.0.join(name), text.as_bytes(), &self.0, Access::Shared, false)
     }
 
-    /// Gives a file that cannot be used another name, under which nobody looks for it. Returns the name.
+    /// Gives what cannot be used another name, under which nobody looks for it. What has that name is replaced if it is
+    /// of the same kind, else left alone. Returns the name.
     ///
     /// # Errors
     /// It cannot be renamed.
     pub fn put_aside(&self, name: &str) -> Result<String, FileError> {
-        let (path, aside) = (self.0.join(name), format!("{name}.broken"));
-        fs::rename(&path, self.0.join(&aside)).map_err(FileError::of("rename", &path))?;
-        Ok(aside)
+        let path = self.0.join(name);
+        for n in 1..=MOST_ASIDE {
+            let aside = if n == 1 { format!("{name}.broken") } else { format!("{name}.broken-{n}") };
+            match fs::rename(&path, self.0.join(&aside)) {
+                Ok(()) => return Ok(aside),
+                Err(error) if is_in_the_way(&error) => {}
+                Err(error) => return Err(FileError::of("rename", &path)(error)),
+            }
+        }
+        let error = io::Error::other(format!("{name}.broken and others like it are in the way; remove them"));
+        Err(FileError::of("rename", &path)(error))
     }
 
     /// What a worker must leave behind.
@@ -226,6 +233,12 @@ impl TaskFolder {
             Err(error) => Found::Unreadable(chain(&error)),
         }
     }
+}
+
+/// Tells whether something of another kind, or a folder that is not empty, has the name that was to be given.
+fn is_in_the_way(error: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, IsADirectory, NotADirectory};
+    matches!(error.kind(), AlreadyExists | DirectoryNotEmpty | IsADirectory | NotADirectory)
 }
 
 /// Tells whether there is nothing but space.

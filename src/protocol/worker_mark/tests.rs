@@ -1,13 +1,12 @@
 //! Command lines, targets, items, and the signals that follow.
 
-use proptest::prelude::*;
+mod read_back;
+
 use serde_json::json;
 
 use super::*;
 use crate::protocol::checklist;
-use crate::protocol::worker_probe::{self, Code, Found, Question};
 use crate::protocol::worker_signal;
-use crate::protocol::worker_terminal::{Contract, Shelf};
 
 const NOW: Millis = 1_782_381_900_123;
 
@@ -271,70 +270,6 @@ fn every_ending_says_what_the_matrix_wants() {
     let waived = End { skip_learnings: true, skip_checklist: true, ..end(Ending::Complete) };
     let value = written(&Command::End(waived), "TASK.md", &json!({}), None, Some("artifacts/report.md"));
     assert_eq!(value["artifactWaivers"], json!({"learnings": true, "checklist": true}));
-}
-
-/// Paths and things that are no path, as contract files name them.
-const NAMED: [&str; 9] = [
-    "artifacts/no-change-report.md",
-    "./artifacts/no-change-report.md",
-    "artifacts/./no-change-report.md",
-    "artifacts/report.md",
-    "artifacts/learnings.md",
-    "././a b\n.md",
-    "artifacts/recipe.json",
-    "../x",
-    "",
-];
-
-fn contracts() -> impl Strategy<Value = Value> {
-    let path = || proptest::sample::select(NAMED.map(Value::from).to_vec());
-    let list = || proptest::collection::vec(path(), 0..4).prop_map(Value::from);
-    let none = || Just(Value::Null);
-    let command = (prop_oneof![none(), path()], prop_oneof![1 => none(), 3 => list()])
-        .prop_map(|(report, artifacts)| json!({"report": report, "artifacts": artifacts}));
-    let commands = proptest::collection::btree_map(
-        proptest::sample::select(vec!["complete".to_owned(), "no-change".to_owned(), "blocked".to_owned()]),
-        prop_oneof![9 => command, 1 => none()],
-        0..4,
-    );
-    let rules = prop_oneof![
-        none(),
-        (path(), list()).prop_map(|(path, also)| json!([{"path": path, "alsoRequire": also}]))
-    ];
-    (commands, rules).prop_map(|(commands, rules)| json!({"commands": commands, "whenPresent": rules}))
-}
-
-proptest! {
-    #[test]
-    fn whatever_a_contract_file_says_what_is_written_is_read_back_as_that(
-        file in contracts(),
-        there in proptest::sample::subsequence(NAMED.to_vec(), 0..=NAMED.len()),
-        ending in proptest::sample::select(vec![Ending::Complete, Ending::NoChange, Ending::Blocked]),
-        (already_fixed, skip_learnings) in any::<(bool, bool)>(),
-    ) {
-        let (contract, faults) = Contract::read(file.to_string().as_bytes(), Some("fix"));
-        let same = |a: &str, b: &str| a.split('/').filter(|part| *part != ".").eq(b.split('/').filter(|part| *part != "."));
-        let look = |path: &str| if there.iter().any(|known| same(known, path)) { Shelf::Full } else { Shelf::Absent };
-        let audit = contract.audit(ending, skip_learnings, look);
-        prop_assert!(ending != Ending::Blocked || audit.lacks.is_empty());
-        if audit.lacks.is_empty() {
-            let end = End { reason: "why".to_owned(), already_fixed, skip_learnings, ..end(ending) };
-            let value = written(&Command::End(end), "TASK.md", &json!({}), None, audit.report.as_deref());
-            let found = Found::Bytes(value.to_string().into_bytes());
-            // A contract that is broken is never used, but for who is blocked.
-            let contract = if faults.is_empty() || ending != Ending::Blocked { Ok(contract) } else { Err(faults.concat()) };
-            let answer = worker_probe::probe(&found, &Question::default(), &contract, look);
-            prop_assert_eq!(answer.code, Code::Ready, "{}", answer.message);
-            let signal = answer.reading.signal.unwrap();
-            let wanted = match ending {
-                Ending::Complete => Disposition::Fixed,
-                Ending::NoChange if already_fixed => Disposition::AlreadyFixed,
-                Ending::NoChange => Disposition::NotReproducible,
-                Ending::Blocked => Disposition::Blocked,
-            };
-            prop_assert_eq!(signal.disposition, Some(wanted));
-        }
-    }
 }
 
 #[test]

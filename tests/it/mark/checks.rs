@@ -272,6 +272,42 @@ fn a_broken_manifest_or_signal_is_named_and_nothing_is_guessed() {
 }
 
 #[test]
+fn a_start_puts_aside_whatever_cannot_be_used_and_other_commands_name_that_way_out() {
+    let cases: [(&str, fn(&std::path::Path)); 5] = [
+        ("it is a symlink", |path| symlink("/etc/hosts", path).unwrap()),
+        ("it is a symlink", |path| symlink("nowhere", path).unwrap()),
+        ("not a regular file", |path| fs::create_dir_all(path.join("inside")).unwrap()),
+        ("not a regular file", |path| {
+            let mode = rustix::fs::Mode::from(0o600);
+            rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        }),
+        ("larger than 262144 bytes", |path| fs::write(path, "{\"a\":0}".repeat(40_000)).unwrap()),
+    ];
+    let task = Task::new("fix").with_evidence();
+    let signal = task.path.join("SIGNAL.json");
+    for (fault, put) in cases {
+        // What was put aside before is never in the way, of whatever kind it is.
+        for _ in 0..2 {
+            fs::remove_file(&signal).ok();
+            put(&signal);
+            for command in ["1", "complete"] {
+                let ran = task.mark(&[command]);
+                let told = format!(
+                    "mark: SIGNAL.json: {fault}; \"mark start\" puts it aside and begins a new attempt\n"
+                );
+                assert_eq!((ran.code, ran.err), (1, told));
+            }
+            let ran = task.mark(&["start"]);
+            let told =
+                format!("mark: SIGNAL.json could not be used ({fault}); it is kept as SIGNAL.json.broken");
+            assert!(ran.code == 0 && ran.err.starts_with(&told), "{ran:?}");
+            assert_eq!(said(&task.signal()), "running - - started");
+        }
+    }
+    task.marked(&["1"]);
+}
+
+#[test]
 fn a_command_line_that_means_nothing_ends_with_64_and_writes_nothing() {
     let task = Task::new("fix");
     let before = crate::world::listing(&task.path);

@@ -99,6 +99,23 @@ fn a_role_has_its_own_files_while_the_manifest_names_it() {
 }
 
 #[test]
+fn a_history_never_outgrows_what_is_read_of_the_file() {
+    let task = Task::new("fix").with_evidence();
+    let label = "x".repeat(180);
+    let tick = json!({"stepNumber": 9, "label": label, "checkedAt": "2026-06-25T10:05:00Z"});
+    let all = vec![tick; 1000];
+    let before = json!({"status": "running", "checklistTiming": {"schemaVersion": 1, "events": all}, "timestamp": "2026-06-25T10:05:00Z"});
+    task.put("SIGNAL.json", &before.to_string());
+    for arguments in [&["start"][..], &["1"], &["2"], &["complete", "--mark-last"], &["start"], &["3"]] {
+        task.marked(arguments);
+        assert!(task.text("SIGNAL.json").len() <= 256 * 1024, "{arguments:?}");
+        assert_eq!(task.probed(&[]).0, if arguments[0] == "complete" { 0 } else { 15 });
+    }
+    let known = history(&task.signal());
+    assert!(known.ends_with(&[9, 1, 2, 3]) && known.len() > 500, "the oldest are dropped: {}", known.len());
+}
+
+#[test]
 fn a_checklist_can_be_named_for_one_command() {
     let task = Task::new("fix").with_evidence();
     task.put("artifacts/review.md", "fine\n");
