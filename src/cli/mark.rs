@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow, bail};
 use clap::Parser;
 
 use super::{USAGE, end};
+use crate::model::wording::hides;
 use crate::protocol::checklist::{self, Item};
 use crate::protocol::worker_mark::{self, Command, Line, Scene, Target};
 use crate::protocol::worker_terminal::{Audit, Ending};
@@ -148,6 +149,9 @@ fn mark(args: &Args, folder: &Path) -> anyhow::Result<ExitCode> {
         Some(target) => target,
         None => place.folder.target(args.checklist.as_deref()).map_err(|error| anyhow!(error))?,
     };
+    if args.reason.as_deref().is_some_and(hides) {
+        say_masked("the reason");
+    }
     carry_out(&place.folder, &target, &command)
 }
 
@@ -201,7 +205,15 @@ fn carry_out(folder: &TaskFolder, target: &Target, command: &Command) -> anyhow:
         let ticked = item.map(|item| format!("; item {} is ticked, run this again", item.number));
         anyhow!("{}{}", chain(&error), ticked.unwrap_or_default())
     })?;
+    if item.is_some_and(|item| item.is_masked) {
+        say_masked("the item's text");
+    }
     report(command, item, signal, &attempt, &audit)
+}
+
+/// What was written is not what was said: whoever said it should know.
+fn say_masked(what: &str) {
+    anstream::eprintln!("mark: something in {what} looks like a key, and is written as [masked]");
 }
 
 /// Whoever is blocked must be able to say so, whatever state the folder is in.

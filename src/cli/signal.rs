@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::{USAGE, json};
-use crate::model::wording::{clock, plain};
+use crate::model::wording::{clock, own_words, plain};
 use crate::protocol::worker_mark::{self, ROLES, SIGNAL, Target};
 use crate::protocol::worker_probe::{self, Answer, Found, Question};
 use crate::protocol::worker_signal::{self, Signal};
@@ -137,7 +137,7 @@ fn data(answer: &Answer, file: Option<PathBuf>) -> serde_json::Value {
             "status": signal.status.word(),
             "outcome": signal.outcome.map(worker_signal::Outcome::word),
             "disposition": signal.disposition.map(worker_signal::Disposition::word),
-            "step": text(&plain(&signal.step, 200)), "reason": text(&plain(&signal.reason, 2000)),
+            "step": text(&own_words(&signal.step, 200)), "reason": text(&own_words(&signal.reason, 2000)),
             "report": signal.evidence.as_ref().and_then(|evidence| text(&evidence.report_path)),
             "pr_number": signal.pr_number, "timestamp": signal.stamp.map(clock),
         })

@@ -10,7 +10,7 @@ use super::moment::{Millis, millis};
 use super::overdue::Note;
 use super::posts::turns;
 use super::track::{Kind, State, Track};
-use super::wording::{clock, plain};
+use super::wording::{clock, own_words, plain};
 
 /// A signal that a session left behind at its end is looked for this long before its agent counts as gone without one.
 const GRACE: Duration = Duration::from_secs(60);
@@ -114,11 +114,11 @@ impl Trouble<'_> {
         let since = clock(self.since);
         let step = match said.step.as_str() {
             "" => String::new(),
-            step => format!(" (step {})", plain(step, 60)),
+            step => format!(" (step {})", own_words(step, 60)),
         };
         let reason = match said.reason.as_str() {
             "" => String::new(),
-            reason => format!(": {}", plain(reason, 200)),
+            reason => format!(": {}", own_words(reason, 200)),
         };
         let halts = self.track.halted.iter().filter(|halted| !(self.is_news && halted.told));
         let halts: Vec<String> = halts

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::moment::Millis;
-use super::wording::{one_line, plain};
+use super::wording::{one_line, own_words, plain};
 
 /// The longest text that is kept of a foreign file, in characters.
 pub const MOST_TEXT: usize = 200;
@@ -123,17 +123,15 @@ pub struct Halted {
 }
 
 impl Said {
-    /// Makes all texts one plain line each, of at most [`MOST_TEXT`] characters. Ids, and the key, are cut but not masked.
+    /// Makes all texts one plain line each, of at most [`MOST_TEXT`] characters. Ids, and the key, are cut but not masked;
+    /// of what a worker says with `mark` only what looks like a key is.
     #[must_use]
     pub fn plain(mut self) -> Self {
-        for text in [
-            &mut self.role,
-            &mut self.step,
-            &mut self.reason,
-            &mut self.outcome,
-            &mut self.disposition,
-            &mut self.stamp,
-        ] {
+        let words = if self.kind == Kind::Task { own_words } else { plain };
+        for text in [&mut self.step, &mut self.reason] {
+            *text = words(text, MOST_TEXT);
+        }
+        for text in [&mut self.role, &mut self.outcome, &mut self.disposition, &mut self.stamp] {
             *text = plain(text, MOST_TEXT);
         }
         for halt in &mut self.halts {

@@ -1,10 +1,13 @@
 //! The words to the agent and to people. To an agent they are facts, not commands: clients refuse imperative text
 //! as an injection.
 
+mod mask;
+
 use std::fmt::Write;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
+use self::mask::{Measure, masked};
 use super::activity::Activity;
 use super::cause::Diagnosis;
 use super::diagnosis::diagnose;
@@ -257,7 +260,19 @@ fn before(now: Millis, seconds: u64) -> Millis {
 /// Makes foreign text harmless on one line: no control characters (so no terminal escapes and no line breaks), no
 /// direction marks, what looks like a secret masked, at most `most` characters.
 pub fn plain(text: &str, most: usize) -> String {
-    cut(&masked(&clean(text)), most)
+    cut(&masked(&clean(text), Measure::Doubt), most)
+}
+
+/// Does the same with what a worker wrote to be read: object ids, addresses and names of classes stay in it, though they
+/// are long with letters and digits mixed.
+pub fn own_words(text: &str, most: usize) -> String {
+    cut(&masked(&clean(text), Measure::Trust), most)
+}
+
+/// Tells whether [`own_words`] would mask something.
+pub fn hides(text: &str) -> bool {
+    let clean = clean(text);
+    masked(&clean, Measure::Trust) != clean
 }
 
 /// Does the same but for the masking: for ids, which must stay what they are.
@@ -276,74 +291,6 @@ pub fn is_invisible(c: char) -> bool {
         '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
     )
-}
-
-/// Beginnings of keys and tokens that are in use.
-const KEYS: &[&str] = &[
-    "sk-",
-    "sk_",
-    "rk_",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-    "github_pat_",
-    "glpat-",
-    "xoxa-",
-    "xoxb-",
-    "xoxp-",
-    "xapp-",
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "npm_",
-    "hf_",
-    "pypi-",
-    "eyJ",
-];
-
-/// Masks words that look like keys or tokens: a known beginning, what follows `Bearer`, or long with letters and
-/// digits mixed. Names made of words, paths and ids that are made to be read stay as they are.
-fn masked(text: &str) -> String {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '.');
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    let mut is_after_bearer = false;
-    while let Some(start) = rest.find(is_word) {
-        let (between, from) = rest.split_at(start);
-        let (word, after) = from.split_at(from.find(|c| !is_word(c)).unwrap_or(from.len()));
-        let is_bearer = is_after_bearer && between.trim().is_empty() && word.len() >= 16;
-        let is_key = word.split('.').any(is_key);
-        out.push_str(between);
-        out.push_str(if is_bearer || is_key || is_random(word) { "[masked]" } else { word });
-        is_after_bearer = word.eq_ignore_ascii_case("bearer");
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
-fn is_key(part: &str) -> bool {
-    let is_long = part.len() >= 24 || part.len() >= 16 && part.bytes().any(|byte| byte.is_ascii_digit());
-    is_long && KEYS.iter().any(|key| part.starts_with(key))
-}
-
-/// Long, letters and digits mixed, with a long stretch that is not made of words.
-fn is_random(word: &str) -> bool {
-    let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
-    // Ids of agents end in sixteen hexadecimal digits.
-    let is_mixed = |part: &str| {
-        part.len() >= 16
-            && part.bytes().any(|byte| byte.is_ascii_digit())
-            && part.bytes().any(|byte| byte.is_ascii_alphabetic())
-            && (part.len() >= 20 || part.bytes().any(|byte| !byte.is_ascii_hexdigit()))
-    };
-    word.len() >= 32
-        && digits >= 6
-        && letters >= 6
-        && word.split(|c: char| !c.is_ascii_alphanumeric()).any(is_mixed)
 }
 
 /// Cuts a text to what an agent is told at most.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use crate::model::wording::plain;
+use crate::model::wording::{hides, own_words};
 
 /// The longest label that is kept, in characters.
 const LONGEST: usize = 200;
@@ -18,6 +18,8 @@ pub struct Item {
     pub number: usize,
     /// Its first line without markup, on one line.
     pub label: String,
+    /// Something in the label looks like a key, and is masked.
+    pub is_masked: bool,
     /// It is ticked.
     pub is_done: bool,
     /// The place of the character between the brackets, in bytes.
@@ -43,7 +45,8 @@ pub fn items(text: &[u8]) -> Vec<Item> {
         reader.take(&text, event, &range);
     }
     for item in &mut reader.items {
-        item.label = plain(item.label.trim(), LONGEST);
+        item.is_masked = hides(&item.label);
+        item.label = own_words(item.label.trim(), LONGEST);
     }
     reader.items
 }
@@ -73,7 +76,7 @@ impl Reader {
             Event::TaskListMarker(is_done) if self.quotes == 0 && self.hyphens.last() == Some(&true) => {
                 let number = self.items.len() + 1;
                 let place = text[range.clone()].find('[').map_or(range.start, |at| range.start + at) + 1;
-                self.items.push(Item { number, label: String::new(), is_done, place });
+                self.items.push(Item { number, label: String::new(), is_masked: false, is_done, place });
                 self.is_open = true;
             }
             Event::Text(words) | Event::Code(words) if self.is_open => {

@@ -9,7 +9,7 @@ use super::checklist::Item;
 use super::worker_signal::{Disposition, Outcome, STATUSES, Status};
 use super::worker_terminal::Ending;
 use crate::model::moment::Millis;
-use crate::model::wording::plain;
+use crate::model::wording::{own_words, plain};
 
 /// The worker's own checklist.
 pub const TASK: &str = "TASK.md";
@@ -144,7 +144,7 @@ pub fn command(line: &Line<'_>) -> Result<Command, String> {
     let is_set = |option: &str| line.options.contains(&option);
     Ok(Command::End(End {
         ending,
-        reason: plain(reason, LONGEST_REASON),
+        reason: own_words(reason, LONGEST_REASON),
         already_fixed: is_set("already-fixed"),
         mark_last: is_set("mark-last"),
         skip_learnings: is_set("skip-learnings"),
@@ -214,8 +214,11 @@ pub fn choose<'a>(command: &Command, items: &'a [Item]) -> Result<Option<&'a Ite
 
 fn incomplete(open: &[&Item]) -> String {
     const SHOWN: usize = 5;
-    let names: Vec<String> =
-        open.iter().take(SHOWN).map(|item| format!("{} {}", item.number, plain(&item.label, 60))).collect();
+    let names: Vec<String> = open
+        .iter()
+        .take(SHOWN)
+        .map(|item| format!("{} {}", item.number, own_words(&item.label, 60)))
+        .collect();
     let more = if open.len() > SHOWN { ", …" } else { "" };
     format!(
         "{} items are still open ({}{more}); mark them by their numbers, or waive that with --skip-checklist",

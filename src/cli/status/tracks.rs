@@ -7,7 +7,7 @@ use super::super::view::View;
 use crate::model::moment::Millis;
 use crate::model::track::{Kind, Track};
 use crate::model::wait::span;
-use crate::model::wording::{clock, plain};
+use crate::model::wording::{clock, own_words, plain};
 
 /// Tracks that are listed; the rest are counted.
 const MOST_TRACKS: usize = 12;
@@ -43,7 +43,7 @@ pub(super) fn render(view: &View) -> String {
 
 fn words(key: &str, track: &Track, now: Millis) -> String {
     let said = &track.said;
-    let parts = [said.state.word(), &said.step, &said.reason].map(|part| plain(part, 60));
+    let parts = [said.state.word(), &said.step, &said.reason].map(|part| own_words(part, 60));
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     format!("{}  {}; last heard of {} ago", plain(key, 60), parts.join(", "), span(track.last, now))
 }

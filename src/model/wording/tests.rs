@@ -154,65 +154,6 @@ fn a_point_in_time_reads_the_same_everywhere() {
 }
 
 #[test]
-fn what_looks_like_a_secret_is_masked() {
-    let check = |text: &str, wanted: &str| assert_eq!(plain(text, 500), wanted);
-    // Put together here, so that nothing that searches for leaked keys stumbles over them.
-    let rest = "0a1B2c3D4e5F6a7B8c9D0e1F";
-    let beginnings = [
-        "sk-ant-api03-",
-        "sk-proj-",
-        "sk_live_",
-        "ghp_",
-        "ghs_",
-        "github_pat_",
-        "glpat-",
-        "xoxb-1765-1987-",
-        "AKIA",
-        "AIza",
-        "npm_",
-        "hf_",
-    ];
-    let mut keys: Vec<String> = beginnings.map(|beginning| format!("{beginning}{rest}")).to_vec();
-    keys.push(format!("eyJ{rest}.eyJ{rest}.{rest}_{rest}-x"));
-    keys.push("sk-abcdefghijklmnopqrstuvwx".to_owned());
-    keys.push("0a1b2c3d4e5f60718293a4b5c6d7e8f9".to_owned());
-    keys.push("q7Zk2mN9xP4wR8tL1vB6yC3dF5gH0jKs".to_owned());
-    for key in &keys {
-        check(key, "[masked]");
-        check(&format!("key={key}, then"), "key=[masked], then");
-        check(&format!("{{\"token\":\"{key}\"}}"), "{\"token\":\"[masked]\"}");
-        check(&format!("https://me:{key}@host/path"), "https://me:[masked]@host/path");
-        check(&format!("https://host/{key}"), "https://host/[masked]");
-    }
-    check("Authorization: Bearer abcdefghijklmnop", "Authorization: Bearer [masked]");
-    check("the bearer of this", "the bearer of this");
-}
-
-#[test]
-fn words_paths_ids_and_names_stay_as_they_are() {
-    for text in [
-        "",
-        "IMPLEMENTATION_APPROVED: chunk 3 of milestone 12",
-        "rakim-build-3",
-        "dial-a-coder-milestone-12-chunk-345678",
-        "mcp__server__some_quite_long_tool_name_2024_12_01",
-        "395f0e0f-a870-4f77-b1ce-f85aa15266c3",
-        "395f0e0f-a870-4f77-b1ce-f85aa15266c3.jsonl",
-        "/home/dev/.claude/projects/395f0e0f-a870-4f77-b1ce-f85aa15266c3.jsonl",
-        "asphinx-a2c92feb83dc957e",
-        "acritical-thinker-2-a2c92feb83dc957e",
-        "member@team",
-        "toolu_01A09q90qw90lq917835lq9",
-        "2026-12-01T04:10:05.123456789+01:00",
-        "npm_config_registry",
-        "sk-learn",
-        "Straße, 日本語, naïve, 👍",
-    ] {
-        assert_eq!(plain(text, 500), text);
-    }
-}
-
-#[test]
 fn foreign_text_cannot_move_the_cursor_or_turn_the_line() {
     let check = |text: &str, wanted: &str| assert_eq!(plain(text, 500), wanted, "{text:?}");
     check("a\nb\r\nc\td", "a b  c d");

@@ -47,6 +47,27 @@ fn a_bug_that_does_not_happen_ends_without_a_change() {
 }
 
 #[test]
+fn a_commit_in_a_reason_is_kept_and_a_key_is_masked_and_told() {
+    let task = Task::new("fix").with_evidence();
+    task.put("artifacts/no-change-report.md", "it was fixed before\n");
+    let reason =
+        "by https://host/org/repo/commit/2414721b194453f058079d897d13c4e377f92dc6 in Checkout2024Flow";
+    task.marked(&["no-change", "--already-fixed", "--reason", reason]);
+    assert_eq!(task.signal()["reason"], json!(reason));
+    let (code, out) = task.probed(&["--json"]);
+    assert!(code == 0 && out.contains(reason), "{out}");
+    let told =
+        |what: &str| format!("mark: something in {what} looks like a key, and is written as [masked]\n");
+    let ran = task.mark(&["blocked", "--reason", "API_KEY=abc is refused"]);
+    assert_eq!((ran.code, ran.err), (0, told("the reason")));
+    assert_eq!(task.signal()["reason"], json!("API_KEY=[masked] is refused"));
+    task.put("TASK.md", "- [ ] set TOKEN=abc\n");
+    let ran = task.mark(&["1"]);
+    assert_eq!((ran.code, ran.err), (0, told("the item's text")));
+    assert_eq!(said(&task.signal()), "running - - set TOKEN=[masked]");
+}
+
+#[test]
 fn a_worker_that_is_blocked_needs_no_evidence_and_can_go_on_later() {
     let task = Task::new("fix");
     task.marked(&["start"]);
