@@ -91,7 +91,19 @@ fn place(args: &Args, folder: &Path) -> anyhow::Result<Place> {
     let step = |word: &OsString| word.to_string_lossy().into_owned();
     match args.words.as_slice() {
         [word] => Ok(Place { folder: TaskFolder::at(folder), files: None, step: step(word) }),
-        [named, word] => Ok(Place { folder: TaskFolder::at(named.as_ref()), files: None, step: step(word) }),
+        [named, word] => {
+            let path = Path::new(named);
+            if !path.is_dir() && worker_mark::is_step(&step(named)) {
+                bail!("\"{}\" and \"{}\": one step at a time", step(named), step(word));
+            }
+            if path.exists() && !path.is_dir() {
+                bail!(
+                    "{} is a file: the task folder is wanted before the step, or the checklist and its signal file",
+                    path.display()
+                );
+            }
+            Ok(Place { folder: TaskFolder::at(path), files: None, step: step(word) })
+        }
         [checklist, signal, word] => {
             let (checklist, signal) = (PathBuf::from(checklist), PathBuf::from(signal));
             let parent =
@@ -161,10 +173,11 @@ fn carry_out(folder: &TaskFolder, target: &Target, command: &Command) -> anyhow:
     let Target { checklist: name, signal } = target;
     let checklist = folder.checklist(name).map_err(anyhow::Error::from).and_then(|found| {
         found.with_context(|| {
-            format!(
-                "there is no {name} in {}; run this in a task folder, or name it",
-                folder.path().display()
-            )
+            let at = folder.path().display();
+            if folder.misses(target) {
+                return format!("{}, or name another with --checklist", folder.misled(target));
+            }
+            format!("there is no {name} in {at}; run this in a task folder, or name it")
         })
     });
     let checklist = match checklist {

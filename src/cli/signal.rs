@@ -76,7 +76,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut question = Question {
         role: args.role.clone().unwrap_or_default(),
         context: args.context_id.clone().unwrap_or_default(),
-        floor: floor.flatten(),
+        floor: floor.flatten().map(worker_track::second),
     };
     if args.since.is_none()
         && let (Found::Bytes(bytes), Ok(target)) = (&found, &target)

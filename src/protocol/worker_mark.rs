@@ -152,6 +152,13 @@ pub fn command(line: &Line<'_>) -> Result<Command, String> {
     }))
 }
 
+/// Tells whether a word alone is a step.
+pub fn is_step(word: &str) -> bool {
+    let is_number = || word.parse::<usize>().is_ok_and(|number| number >= 1);
+    ["start", "complete", "no-change", "blocked"].iter().any(|step| word.eq_ignore_ascii_case(step))
+        || is_number()
+}
+
 fn unfit(option: &str, word: &str) -> String {
     format!("--{option} does not go with {word}")
 }

@@ -253,8 +253,13 @@ impl fmt::Display for Lack {
             Shelf::NotJson => f.write_str(" is not JSON")?,
             Shelf::Refused(why) => write!(f, " cannot be read ({why})")?,
         }
-        if let Some(because) = &self.because {
-            write!(f, " (wanted because {because} is there)")?;
+        match &self.because {
+            // Nothing wants it but itself.
+            Some(because) if self.paths == [because.as_str()] => {
+                f.write_str(" (mend it, or remove it if it is none)")?;
+            }
+            Some(because) => write!(f, " (wanted because {because} is there)")?,
+            None => {}
         }
         if self.paths == [LEARNINGS] {
             f.write_str(

@@ -149,7 +149,7 @@ pub fn informed(question: Question, tracks: &Tracks, key: &str, signal: &Signal,
 }
 
 /// Stamps of other writers have whole seconds: what was written in the floor's own second is not before it.
-fn second(at: Millis) -> Millis {
+pub fn second(at: Millis) -> Millis {
     at.div_euclid(1000) * 1000
 }
 

@@ -88,6 +88,16 @@ impl TaskFolder {
         self.0.join(name).symlink_metadata().is_ok()
     }
 
+    /// Tells whether the manifest names a checklist that is not there.
+    pub fn misses(&self, target: &Target) -> bool {
+        self.has(MANIFEST) && !self.has(&target.checklist) && self.target(None).as_ref() == Ok(target)
+    }
+
+    /// What is wrong where the manifest [misses](Self::misses) a checklist, and the way out.
+    pub fn misled(&self, target: &Target) -> String {
+        format!("{MANIFEST} names {}, which is not there; mend or remove it", target.checklist)
+    }
+
     /// Tells whether something shows that it is a worker's: one of the files that are meant, a manifest, or `mark`.
     pub fn is_task(&self, target: &Target) -> bool {
         [target.checklist.as_str(), &target.signal, MANIFEST, "mark"].into_iter().any(|name| self.has(name))
@@ -226,6 +236,7 @@ impl TaskFolder {
         };
         match file::read_own(&self.0.join(&target.signal), MOST_JSON) {
             Ok(Some(bytes)) => Found::Bytes(bytes),
+            Ok(None) if self.misses(target) => Found::NoPath(self.misled(target)),
             Ok(None) if !self.has(&target.checklist) => {
                 Found::NoPath(format!("it is no task folder: it holds no {}", target.checklist))
             }

@@ -65,8 +65,14 @@ fn a_recipe_demands_its_companions_of_both_ways_to_succeed() {
     });
     assert_eq!(
         broken.lacks[0].to_string(),
-        "artifacts/recipe.json is not JSON (wanted because artifacts/recipe.json is there)"
+        "artifacts/recipe.json is not JSON (mend it, or remove it if it is none)"
     );
+    let empty = contract.audit(Ending::Complete, true, |path| match path {
+        RECIPE => Shelf::Empty,
+        _ => Shelf::Full,
+    });
+    let told = empty.lacks.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(told, ["artifacts/recipe.json is empty (mend it, or remove it if it is none)"]);
 }
 
 #[test]

@@ -105,7 +105,8 @@ fn a_recipe_needs_its_companions() {
     task.refused(
         &["complete"],
         &format!(
-            "complete is refused, nothing was written: artifacts/recipe.json is not JSON {because}; \
+            "complete is refused, nothing was written: artifacts/recipe.json is not JSON (mend it, or \
+             remove it if it is none); \
              artifacts/recipe-coverage.md is missing {because}; artifacts/evidence-manifest.json is missing {because}"
         ),
     );
@@ -251,8 +252,11 @@ fn a_broken_manifest_or_signal_is_named_and_nothing_is_guessed() {
          folder is wanted; mend or remove it, or name the file with --checklist",
     );
     task.put("checklist-target.json", "{\"checklist\": \"SELF-REVIEW.md\"}");
-    let ran = task.mark(&["start"]);
-    assert!(ran.code == 1 && ran.err.starts_with("mark: there is no SELF-REVIEW.md in ."), "{ran:?}");
+    task.refused(
+        &["start"],
+        "checklist-target.json names SELF-REVIEW.md, which is not there; mend or remove it, or name another with \
+         --checklist",
+    );
     fs::remove_file(task.path.join("checklist-target.json")).unwrap();
     task.put("SIGNAL.json", "{\"status\": ");
     task.refused(
@@ -324,6 +328,11 @@ fn a_command_line_that_means_nothing_ends_with_64_and_writes_nothing() {
         &["blocked", "--reason", "x", "--skip-learnings"],
         &["--checklist", "../TASK.md", "start"],
         &["a", "b", "c", "start"],
+        &["1", "2"],
+        &["start", "start"],
+        &["complete", "1"],
+        &["1", "2", "3"],
+        &["TASK.md", "2"],
         &["TASK.md", "elsewhere/SIGNAL.json", "start"],
         &["TASK.md", "SIGNAL.txt", "start"],
         &["TASK.md", "SIGNAL.json", "--checklist", "TASK.md", "start"],
@@ -333,6 +342,8 @@ fn a_command_line_that_means_nothing_ends_with_64_and_writes_nothing() {
         assert!(!ran.err.is_empty());
         assert_eq!(crate::world::listing(&task.path), before, "{arguments:?}");
     }
+    assert!(task.mark(&["1", "2"]).err.contains("\"1\" and \"2\": one step at a time"));
+    assert!(task.mark(&["TASK.md", "2"]).err.contains("TASK.md is a file: the task folder is wanted"));
     let help = task.mark(&["--help"]);
     assert!(help.code == 0 && help.out.contains("64 a usage error") && help.err.is_empty(), "{help:?}");
 }

@@ -50,6 +50,8 @@ fn every_code_is_reached_and_has_its_exit_status() {
     check(&["--role", "other"], 16, &format!("context_mismatch: {told} {at}"));
     let told = "it was written at 2026-06-25T10:05:00Z, before this attempt began at 2026-06-25T10:05:01Z";
     check(&["--since", "2026-06-25T10:05:01Z"], 17, &format!("stale: {told} {at}"));
+    let (code, out) = task.probed(&["--since", "2026-06-25T10:05:00.9Z"]);
+    assert_eq!(code, 18, "a floor counts in whole seconds: {out}");
     let (code, out) = task.probed(&["--since", STAMP]);
     assert_eq!(
         (
@@ -78,6 +80,10 @@ fn every_code_is_reached_and_has_its_exit_status() {
     let ran = task.probe(&[".task/fix"]);
     let told = "missing_path: it is no task folder: it holds no TASK.md (.task/fix/SIGNAL.json)\n";
     assert_eq!((ran.code, ran.out.as_str()), (11, told));
+    task.put("checklist-target.json", "{\"checklist\": \"GONE.md\"}");
+    let told = "missing_path: checklist-target.json names GONE.md, which is not there; mend or remove it";
+    let (code, out) = task.probed(&[]);
+    assert!(code == 11 && out.starts_with(told), "{out}");
     task.put("checklist-target.json", "{}");
     let (code, out) = task.probed(&[]);
     assert!(code == 11 && out.starts_with("missing_path: checklist-target.json: checklist: "), "{out}");
