@@ -212,6 +212,7 @@ fn carry_out(folder: &TaskFolder, target: &Target, command: &Command) -> anyhow:
         item,
         attempt: &attempt,
         report: audit.report.as_deref(),
+        open: items.iter().filter(|item| !item.is_done).count(),
         now: clock::now().wall,
     };
     folder.store_signal(signal, &worker_mark::signal(command, scene)).map_err(|error| {

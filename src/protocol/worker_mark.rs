@@ -93,6 +93,8 @@ pub struct Scene<'a> {
     pub attempt: &'a str,
     /// The report that was found.
     pub report: Option<&'a str>,
+    /// How many items were open.
+    pub open: usize,
     /// Now.
     pub now: Millis,
 }
@@ -279,7 +281,7 @@ pub fn signal(command: &Command, scene: Scene<'_>) -> Value {
             put("outcome", Some(outcome.word().into()));
             put("disposition", Some(disposition.word().into()));
             put("evidence", scene.report.map(|path| json!({"reportPath": path})));
-            put("artifactWaivers", waivers(end));
+            put("artifactWaivers", waivers(end, scene.open));
             put("reason", Some(end.reason.as_str()).filter(|reason| !reason.is_empty()).map(Value::from));
             step = step.or_else(|| Some(end.ending.word().into()));
         }
@@ -331,8 +333,10 @@ fn preset(end: &End) -> (Status, Outcome, Disposition) {
     }
 }
 
-fn waivers(end: &End) -> Option<Value> {
-    let set = [("learnings", end.skip_learnings), ("checklist", end.skip_checklist)];
+/// What the end goes without. The checklist is wanted with the last item only, and there may be nothing to waive in it.
+fn waivers(end: &End, open: usize) -> Option<Value> {
+    let waives_checklist = end.skip_checklist && end.mark_last && open > 1;
+    let set = [("learnings", end.skip_learnings), ("checklist", waives_checklist)];
     let map: Map<String, Value> =
         set.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| (key.to_owned(), true.into())).collect();
     (!map.is_empty()).then_some(Value::Object(map))

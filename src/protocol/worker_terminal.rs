@@ -142,6 +142,10 @@ impl Contract {
     }
 
     fn override_by(&mut self, value: &Value, faults: &mut Vec<String>) {
+        let version = &value["schemaVersion"];
+        if !version.is_null() && version.as_u64() != Some(1) {
+            return faults.push("schemaVersion: 1 is wanted".to_owned());
+        }
         let Some(commands) = value["commands"].as_object() else {
             faults.push("commands: an object is wanted".to_owned());
             return;

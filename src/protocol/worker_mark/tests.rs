@@ -181,7 +181,8 @@ fn written(
     report: Option<&str>,
 ) -> Value {
     let before = before.as_object().unwrap();
-    let value = signal(command, Scene { checklist, before, item, attempt: "new-attempt", report, now: NOW });
+    let value =
+        signal(command, Scene { checklist, before, item, attempt: "new-attempt", report, open: 2, now: NOW });
     let reading = worker_signal::read(value.to_string().as_bytes());
     assert!(reading.signal.is_some() && reading.faults.is_empty(), "{value}: {:?}", reading.faults);
     value
@@ -267,7 +268,7 @@ fn every_ending_says_what_the_matrix_wants() {
         assert_eq!(value["reason"], if said.is_empty() { json!(null) } else { json!(said) });
         assert_eq!(value.get("artifactWaivers"), None);
     }
-    let waived = End { skip_learnings: true, skip_checklist: true, ..end(Ending::Complete) };
+    let waived = End { skip_learnings: true, skip_checklist: true, mark_last: true, ..end(Ending::Complete) };
     let value = written(&Command::End(waived), "TASK.md", &json!({}), None, Some("artifacts/report.md"));
     assert_eq!(value["artifactWaivers"], json!({"learnings": true, "checklist": true}));
 }

@@ -158,6 +158,8 @@ fn a_contract_that_cannot_be_used_says_where() {
         ("[]", "commands: an object is wanted"),
         ("{}", "commands: an object is wanted"),
         ("{\"commands\": []}", "commands: an object is wanted"),
+        ("{\"schemaVersion\": 2, \"commands\": {}}", "schemaVersion: 1 is wanted"),
+        ("{\"schemaVersion\": \"1\"}", "schemaVersion: 1 is wanted"),
         ("{\"commands\": {\"complete\": 1}}", "commands.complete: an object is wanted"),
         (
             "{\"commands\": {\"complete\": {\"report\": \"../x\"}}}",

@@ -82,13 +82,16 @@ fn the_checklist_must_be_complete_but_for_the_item_that_is_ticked_with_the_end()
     );
     task.marked(&["complete"]);
     assert_eq!(task.ticked("TASK.md"), [1], "without --mark-last nothing is ticked or wanted");
+    task.marked(&["complete", "--skip-checklist"]);
+    assert_eq!(task.signal().get("artifactWaivers"), None, "and nothing waived");
     task.marked(&["complete", "--mark-last", "--skip-checklist"]);
     assert_eq!(
         (task.ticked("TASK.md"), &task.signal()["artifactWaivers"]),
         (vec![1, 3], &json!({"checklist": true}))
     );
     // The one that is left need not be the last of the file.
-    task.marked(&["complete", "--mark-last"]);
+    task.marked(&["complete", "--mark-last", "--skip-checklist"]);
+    assert_eq!(task.signal().get("artifactWaivers"), None);
     assert_eq!(
         (task.ticked("TASK.md"), said(&task.signal())),
         (vec![1, 2, 3], "complete success fixed Fix it".to_owned())
