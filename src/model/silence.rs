@@ -9,7 +9,7 @@ use super::ledger::{Ledger, Session};
 use super::moment::{Millis, millis};
 use super::overdue::Note;
 use super::posts::turns;
-use super::track::{Kind, State, Track};
+use super::track::{Kind, State, Track, task_folder};
 use super::wording::{clock, own_words, plain};
 
 /// A signal that a session left behind at its end is looked for this long before its agent counts as gone without one.
@@ -75,9 +75,9 @@ fn left(ledger: &Ledger, key: &str, track: &Track) -> Option<Millis> {
     {
         return session.ended;
     }
-    let folder = key.strip_prefix("task:")?.split('#').next()?;
+    let folder = task_folder(key)?;
     let is_in = |session: &&Session| {
-        let rest = session.folder.strip_prefix(folder);
+        let rest = session.folder.strip_prefix(folder.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     let mut last = None;

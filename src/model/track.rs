@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::moment::Millis;
-use super::wording::{one_line, own_words, plain};
+use super::wording::{is_invisible, one_line, own_words, plain};
 
 /// The longest text that is kept of a foreign file, in characters.
 pub const MOST_TEXT: usize = 200;
@@ -273,6 +273,42 @@ pub struct Tracks {
     /// The same when the present daemon began: the floor of what it finds new, or its own beginning if it is the first.
     #[serde(default)]
     pub floor: Millis,
+}
+
+/// The key of a task's track: `task:FOLDER`, with `#ROLE` behind it for a role. What would make two keys look the same is
+/// written as `%` and its two digits.
+pub fn task_key(folder: &str, role: &str) -> String {
+    let mark = if role.is_empty() { "" } else { "#" };
+    one_line(&format!("task:{}{mark}{}", escaped(folder), escaped(role)), MOST_TEXT)
+}
+
+/// The folder of a task's key. None = it is no task, or the key was too long to be kept whole.
+pub fn task_folder(key: &str) -> Option<String> {
+    let folder = key.strip_prefix("task:").filter(|folder| !folder.ends_with('…'))?;
+    let folder = folder.split_once('#').map_or(folder, |(folder, _)| folder).as_bytes();
+    let mut bytes = Vec::with_capacity(folder.len());
+    let mut place = 0;
+    while let Some(byte) = folder.get(place) {
+        let digits = folder.get(place + 1..place + 3).filter(|_| *byte == b'%');
+        let escaped = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = escaped.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(escaped.unwrap_or(*byte));
+        place += if escaped.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn escaped(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        if matches!(c, '%' | '#' | '…') || c.is_control() || is_invisible(c) {
+            let mut bytes = [0; 4];
+            out.extend(c.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02X}")));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// What `activity.json` says where a track was the last that moved.

@@ -5,7 +5,7 @@ use super::worker_mark;
 use super::worker_probe::Question;
 use super::worker_signal::{Disposition, Freshness, Outcome, Signal, Status};
 use crate::model::moment::Millis;
-use crate::model::track::{Kind, MOST_TEXT, Said, State, Track, Tracks};
+use crate::model::track::{Kind, MOST_TEXT, Said, State, Track, Tracks, task_key};
 use crate::model::wording::{clock, one_line};
 
 /// Ends the name of every signal file.
@@ -32,17 +32,11 @@ pub enum Verdict {
 
 /// Names the track of a signal file: `task:FOLDER`, with `#ROLE` behind it for a role file. None = it is no signal file.
 pub fn key(folder: &str, file: &str) -> Option<String> {
-    let key = match file.strip_suffix(SIGNAL)? {
-        "" => format!("task:{folder}"),
-        role => format!("task:{folder}#{}", role.strip_suffix('-').filter(|role| !role.is_empty())?),
+    let role = match file.strip_suffix(SIGNAL)? {
+        "" => "",
+        role => role.strip_suffix('-').filter(|role| !role.is_empty())?,
     };
-    Some(one_line(&key, MOST_TEXT))
-}
-
-/// The folder of a track's key. None = it is no task, or the key was too long to be kept whole.
-pub fn folder(key: &str) -> Option<&str> {
-    let folder = key.strip_prefix("task:").filter(|folder| !folder.ends_with('…'))?;
-    Some(folder.rsplit_once('#').map_or(folder, |(folder, _)| folder))
+    Some(task_key(folder, role))
 }
 
 /// What a signal says, for the journal.

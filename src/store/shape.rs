@@ -1,8 +1,9 @@
 //! What a project is made of besides `.kiln/`: its task folders and its team message sessions, found by patterns.
 //! Folders are looked through in a bounded way, and links are not followed.
 
+use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::file::check_folder;
 use crate::model::policy::{TASKS, TEAMS};
@@ -59,25 +60,41 @@ pub struct Matches {
     pub folders: Vec<String>,
     /// There were more.
     pub is_cut: bool,
+    /// What would fit, and is passed over.
+    pub passed: Vec<Passed>,
+}
+
+/// A link to a folder, or a folder whose name is no text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passed {
+    /// Where it is, relative to the project.
+    pub path: PathBuf,
+    /// How many more names the pattern has.
+    pub above: usize,
 }
 
 /// Finds the folders below `project` that fit a pattern of names, such as `.task/*/*`, at most `most` of them. What cannot
 /// be looked at is not there. A link in place of a folder is passed over.
 pub fn matching(project: &Path, pattern: &str, most: usize) -> Matches {
-    let mut found = Matches { folders: vec![String::new()], is_cut: false };
+    let mut found = Matches { folders: vec![String::new()], ..Matches::default() };
     let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
     for (place, part) in parts.iter().enumerate() {
+        let above = parts.len() - place - 1;
         let most = if place + 1 == parts.len() { most } else { MOST_NAMES };
         let mut next = Vec::new();
         for folder in &found.folders {
             let join =
                 |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
             if part.contains('*') {
-                let (names, is_cut) = names(&project.join(folder), part);
+                let (names, passed, is_cut) = names(&project.join(folder), part);
                 found.is_cut |= is_cut;
                 next.extend(names.iter().map(|name| join(name)));
+                let passed = passed.iter().map(|name| Passed { path: Path::new(folder).join(name), above });
+                found.passed.extend(passed);
             } else if is_folder(&project.join(join(part))) {
                 next.push(join(part));
+            } else if project.join(join(part)).is_dir() {
+                found.passed.push(Passed { path: join(part).into(), above });
             }
             if next.len() > most {
                 next.truncate(most);
@@ -96,21 +113,29 @@ fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
 }
 
-/// The folders in a folder whose names fit.
-fn names(folder: &Path, pattern: &str) -> (Vec<String>, bool) {
-    let Ok(entries) = fs::read_dir(folder) else { return (Vec::new(), false) };
-    let mut count = 0;
-    let mut names: Vec<String> = entries
-        .take(MOST_NAMES)
-        .inspect(|_| count += 1)
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .filter_map(|entry| entry.file_name().into_string().ok())
+/// The folders in a folder whose names fit; links to folders, and folders whose names are no text, apart.
+fn names(folder: &Path, pattern: &str) -> (Vec<String>, Vec<OsString>, bool) {
+    let (mut names, mut passed, mut count) = (Vec::new(), Vec::new(), 0);
+    let Ok(entries) = fs::read_dir(folder) else { return (names, passed, false) };
+    for entry in entries.take(MOST_NAMES).inspect(|_| count += 1).flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        let leads_to_a_folder = kind.is_dir() || kind.is_symlink() && entry.path().is_dir();
+        if !leads_to_a_folder {
+            continue;
+        }
+        let name = entry.file_name();
         // A name that begins with a dot is meant only if the pattern says so, as in a shell.
-        .filter(|name| fits(pattern, name) && (!name.starts_with('.') || pattern.starts_with('.')))
-        .collect();
+        let is_meant =
+            |name: &str| fits(pattern, name) && (!name.starts_with('.') || pattern.starts_with('.'));
+        match name.to_str() {
+            _ if !is_meant(&name.to_string_lossy()) => {}
+            Some(text) if kind.is_dir() => names.push(text.to_owned()),
+            _ => passed.push(name),
+        }
+    }
     names.sort();
-    (names, count == MOST_NAMES)
+    passed.sort();
+    (names, passed, count == MOST_NAMES)
 }
 
 /// Tells whether a name fits a pattern in which `*` stands for any run of characters.

@@ -16,12 +16,12 @@ use crate::model::digest::digest;
 use crate::model::event::{Event, What};
 use crate::model::moment::Millis;
 use crate::model::policy::Policy;
-use crate::model::track::{Finding, MOST_TEXT, Said, State, Track};
+use crate::model::track::{Finding, MOST_TEXT, Said, State, Track, task_folder};
 use crate::model::wording::{one_line, plain};
 use crate::protocol::worker_signal::{self, Reading, Signal};
 use crate::protocol::worker_track::{self, INVALID, MISMATCH, STALE, Verdict};
 use crate::store::file::{chain, read_own};
-use crate::store::shape;
+use crate::store::shape::{self, Passed};
 use crate::store::task_folder::MOST_JSON;
 
 /// Task folders of one root that are looked at.
@@ -30,7 +30,9 @@ const MOST_FOLDERS: usize = 10_000;
 const MOST_FILES: usize = 16;
 /// Folders with an end that are worth a watch.
 const MOST_SPARE: usize = 512;
-/// Violations that are told of one file.
+/// Entries of a folder that is not watched that are looked at to tell whether there is a worker in it.
+const MOST_PASSED: usize = 256;
+/// Violations that are told of one file, and folders that are told of as not watched.
 const MOST_FAULTS: usize = 8;
 /// A change within this time of the last may bear the same stamp: what is so young is read again, and a file that is
 /// broken may not be written to its end yet.
@@ -155,7 +157,7 @@ impl Source for Tasks {
 impl Tasks {
     /// Lists the task folders, and those above them, in which new ones appear.
     fn list(&mut self, policy: &Policy, news: &mut News) -> BTreeSet<String> {
-        let (mut found, mut above) = (BTreeSet::new(), BTreeSet::new());
+        let (mut found, mut above, mut passed) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
         for pattern in &policy.tasks.folders {
             let matches = shape::matching(&self.root, pattern, self.most);
             if matches.is_cut {
@@ -165,6 +167,7 @@ impl Tasks {
                 ));
             }
             found.extend(matches.folders);
+            passed.extend(matches.passed);
             let parts: Vec<&str> = pattern.split('/').collect();
             for length in 1..parts.len() {
                 let parents = shape::matching(&self.root, &parts[..length].join("/"), self.most);
@@ -172,6 +175,8 @@ impl Tasks {
             }
         }
         self.above = above.into_iter().collect();
+        let unwatched = passed.iter().filter_map(|passed| unwatched(&self.root, passed, &found));
+        news.faults.extend(unwatched.take(MOST_FAULTS));
         found
     }
 
@@ -179,12 +184,12 @@ impl Tasks {
     /// mean that.
     fn mind_the_gone(&self, view: &View<'_>, news: &mut News) {
         for key in view.ledger.tracks.all.keys() {
-            let Some(name) = worker_track::folder(key) else { continue };
-            let is_gone = match self.folders.get(name) {
+            let Some(name) = task_folder(key) else { continue };
+            let is_gone = match self.folders.get(&name) {
                 Some(folder) => {
-                    !folder.seen.is_open && !folder.files.keys().any(|file| is_of(key, name, file))
+                    !folder.seen.is_open && !folder.files.keys().any(|file| is_of(key, &name, file))
                 }
-                None => fs::symlink_metadata(view.root.path().join(name))
+                None => fs::symlink_metadata(view.root.path().join(&name))
                     .is_err_and(|error| error.kind() == io::ErrorKind::NotFound),
             };
             if is_gone {
@@ -192,6 +197,30 @@ impl Tasks {
             }
         }
     }
+}
+
+/// Says what keeps workers from being watched in a folder that was passed over. None = there is none in it that is not
+/// watched by another name.
+fn unwatched(root: &Path, passed: &Passed, found: &BTreeSet<String>) -> Option<String> {
+    let top = root.canonicalize().ok()?;
+    let is_found = |task: &PathBuf| {
+        let real = task.canonicalize().ok();
+        let name = real.as_ref().and_then(|real| real.strip_prefix(&top).ok()).and_then(Path::to_str);
+        name.is_some_and(|name| found.contains(name))
+    };
+    let mut tasks = vec![root.join(&passed.path)];
+    for _ in 0..passed.above {
+        let below = tasks.iter().filter_map(|folder| fs::read_dir(folder).ok()).flat_map(Iterator::flatten);
+        tasks = below.map(|entry| entry.path()).take(MOST_PASSED).collect();
+    }
+    tasks.iter().find(|task| shape::is_task(task) && !is_found(task))?;
+    let at = one_line(&passed.path.to_string_lossy(), MOST_TEXT);
+    let why = if passed.path.to_str().is_none() {
+        "its name is not UTF-8, so no worker in it is watched; rename it"
+    } else {
+        "it is a link, so no worker behind it is watched; put the folder itself there"
+    };
+    Some(format!("{at}: {why}"))
 }
 
 fn is_of(key: &str, folder: &str, file: &str) -> bool {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::model::track::task_folder;
 use crate::model::track::{Finding, Found};
 use crate::protocol::worker_signal;
 
@@ -36,11 +37,27 @@ fn a_key_names_the_folder_and_the_role() {
         let key = key(".task/fix/p-1", file);
         assert_eq!(key.as_deref(), wanted, "{file}");
         if let Some(key) = key {
-            assert_eq!(folder(&key), Some(".task/fix/p-1"));
+            assert_eq!(task_folder(&key).as_deref(), Some(".task/fix/p-1"));
         }
     }
     let long = key(&"x/".repeat(300), "SIGNAL.json").unwrap();
-    assert_eq!((long.chars().count(), folder(&long), folder("team:x")), (MOST_TEXT, None, None));
+    assert_eq!((long.chars().count(), task_folder(&long), task_folder("team:x")), (MOST_TEXT, None, None));
+}
+
+#[test]
+fn no_two_files_share_a_key_and_a_key_leads_back_to_its_folder() {
+    let folders = ["a", "a#SELF-REVIEW", "a b", "a\nb", "a%0Ab", "a%", "a%23", "a…", "ä\u{202e}#", "#"];
+    let mut keys = std::collections::BTreeSet::new();
+    for folder in folders {
+        for file in ["SIGNAL.json", "SELF-REVIEW-SIGNAL.json", "X#Y-SIGNAL.json", "X\n-SIGNAL.json"] {
+            let key = key(folder, file).unwrap();
+            assert_eq!(task_folder(&key).as_deref(), Some(folder), "{key}");
+            assert!(key.chars().all(|c| !c.is_control()), "{key}");
+            assert!(keys.insert(key.clone()), "{key}");
+        }
+    }
+    assert_eq!(key("a#SELF-REVIEW", "SIGNAL.json").unwrap(), "task:a%23SELF-REVIEW");
+    assert_eq!(task_folder("task:50%é").as_deref(), Some("50%é"), "as an older journal has it");
 }
 
 #[test]

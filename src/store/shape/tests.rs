@@ -38,11 +38,13 @@ fn folders_are_found_sorted_and_neither_files_nor_links_nor_hidden_ones() {
     symlink(at("other"), at("linked")).unwrap();
     let found = |pattern: &str, most: usize| matching(project.path(), pattern, most);
     let all = [".task/dev/c", ".task/fix/a", ".task/fix/b"].map(ToOwned::to_owned);
-    assert_eq!(found(".task/*/*", 9), Matches { folders: all.to_vec(), is_cut: false });
-    assert_eq!(found(".task/*/*", 2), Matches { folders: all[..2].to_vec(), is_cut: true });
+    let passed = vec![Passed { path: ".task/link".into(), above: 1 }];
+    let matches = found(".task/*/*", 9);
+    assert_eq!(matches, Matches { folders: all.to_vec(), is_cut: false, passed: passed.clone() });
+    assert_eq!(found(".task/*/*", 2), Matches { folders: all[..2].to_vec(), is_cut: true, passed });
     assert_eq!(found(".task/fix/a", 9).folders, [".task/fix/a"]);
     assert_eq!(found(".task/f*/*", 9).folders, [".task/fix/a", ".task/fix/b"]);
     for nothing in ["linked/*", "nowhere/*", ".task/fix/file/*", "*/x/file"] {
-        assert_eq!(found(nothing, 9), Matches::default(), "{nothing}");
+        assert_eq!(found(nothing, 9).folders, [""; 0], "{nothing}");
     }
 }

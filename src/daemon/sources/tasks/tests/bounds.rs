@@ -99,6 +99,58 @@ fn other_places_are_a_setting() {
 }
 
 #[test]
+fn strange_names_of_folders_are_tracks_of_their_own_that_stay() {
+    let mut field = Field::new();
+    for place in
+        ["a/SIGNAL.json", "a/SELF-REVIEW-SIGNAL.json", "a#SELF-REVIEW/SIGNAL.json", "b\nc/SIGNAL.json"]
+    {
+        let path = format!(".task/fix/{place}");
+        field
+            .signal(&path, &json!({"status": "running", "step": place, "timestamp": "2026-06-25T10:05:00Z"}));
+    }
+    let said = field.look();
+    assert_eq!(said.len(), 4, "{said:?}");
+    field.ahead = YOUNG + 1000;
+    for _ in 0..5 {
+        assert_eq!(field.look(), [""; 0]);
+    }
+    assert_eq!(field.ledger.tracks.all.len(), 4);
+    fs::remove_dir_all(field.path(".task/fix/b\nc")).unwrap();
+    assert_eq!(field.look(), ["task:.task/fix/b%0Ac gone"]);
+}
+
+#[test]
+fn a_worker_that_cannot_be_watched_is_a_fault() {
+    use std::os::unix::ffi::OsStrExt;
+    let mut field = Field::new();
+    let complete = json!({"status": "complete", "timestamp": field.ago(0)});
+    field.signal("elsewhere/flow/p-1/SIGNAL.json", &complete);
+    field.signal(".task/fix/p-1/SIGNAL.json", &complete);
+    field.look();
+    // A second name of a folder that is watched, and folders without a worker, hide nothing.
+    symlink("p-1", field.path(".task/fix/latest")).unwrap();
+    symlink("fix", field.path(".task/same")).unwrap();
+    symlink("/usr", field.path(".task/usr")).unwrap();
+    assert_eq!(field.news().faults, [""; 0]);
+    fs::remove_file(field.path(".task/same")).unwrap();
+    symlink("../../elsewhere/flow/p-1", field.path(".task/fix/p-2")).unwrap();
+    symlink("../elsewhere/flow", field.path(".task/flow")).unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"p-\xff");
+    fs::create_dir(field.path(".task/fix").join(name)).unwrap();
+    fs::write(field.path(".task/fix").join(name).join("TASK.md"), "").unwrap();
+    let mut faults = field.news().faults;
+    faults.sort();
+    assert_eq!(
+        faults,
+        [
+            ".task/fix/p-2: it is a link, so no worker behind it is watched; put the folder itself there",
+            ".task/fix/p-\u{fffd}: its name is not UTF-8, so no worker in it is watched; rename it",
+            ".task/flow: it is a link, so no worker behind it is watched; put the folder itself there",
+        ]
+    );
+}
+
+#[test]
 fn more_folders_than_are_looked_at_are_a_fault() {
     let mut field = Field::new();
     assert_eq!(field.tasks.most, 10_000);
