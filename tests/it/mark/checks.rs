@@ -2,10 +2,16 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use serde_json::json;
 
 use super::{Task, said};
+
+/// Breaks something in a task folder.
+type Break = fn(&Task);
+/// Puts something in a place.
+type Put = fn(&Path);
 
 const LEARNINGS: &str =
     "(3 to 5 bullets; one is enough when nothing was learnt; --skip-learnings waives it and says so)";
@@ -179,7 +185,7 @@ fn who_is_blocked_can_say_so_whatever_state_the_folder_is_in() {
     fn contract(task: &Task, text: &str) {
         task.put("inputs/worker-terminal-contract.json", text);
     }
-    let cases: [(&str, fn(&Task), &str); 7] = [
+    let cases: [(&str, Break, &str); 7] = [
         ("a contract that is no JSON", |task| contract(task, "{"), ""),
         (
             "a contract that demands something of it",
@@ -280,7 +286,7 @@ fn a_broken_manifest_or_signal_is_named_and_nothing_is_guessed() {
 
 #[test]
 fn a_start_puts_aside_whatever_cannot_be_used_and_other_commands_name_that_way_out() {
-    let cases: [(&str, fn(&std::path::Path)); 5] = [
+    let cases: [(&str, Put); 5] = [
         ("it is a symlink", |path| symlink("/etc/hosts", path).unwrap()),
         ("it is a symlink", |path| symlink("nowhere", path).unwrap()),
         ("not a regular file", |path| fs::create_dir_all(path.join("inside")).unwrap()),
