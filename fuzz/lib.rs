@@ -170,6 +170,7 @@ pub fn worker_signal(bytes: &[u8]) {
         checklist: "SELF-REVIEW.md",
         before: &before,
         item: None,
+        open: 0,
         attempt: "a-1",
         report: None,
         now: 1_790_000_000_000,
