@@ -88,7 +88,8 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     if args.json {
         let list: Vec<Value> = findings.iter().map(Finding::json).collect();
         let root = root.map(|root| root.path().to_string_lossy().into_owned());
-        writeln!(out, "{}", json!({ "v": 1, "root": root, "ok": wrong == 0, "findings": list }))?;
+        let all = json!({ "v": 1, "root": root, "ok": wrong == 0, "findings": list });
+        writeln!(out, "{}", super::json::line(&all))?;
     } else {
         write!(out, "{}", render(&findings))?;
     }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::Value;
 
 use super::place::Place;
-use super::when;
+use super::{json, when};
 use crate::model::event::{Event, What};
 use crate::model::judge::LEAD;
 use crate::model::wording::{clock, plain};
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
             continue;
         }
         if args.json {
-            writeln!(out, "{line}")?;
+            writeln!(out, "{}", json::line(&line))?;
         } else {
             writeln!(out, "{}", words(&event, &kind, &line))?;
         }

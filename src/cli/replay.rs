@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow};
 use serde_json::{Value, json};
 
+use super::json;
 use super::place::Place;
 use crate::model::rehearsal::{Line, rehearse};
 use crate::model::wording::{clock, plain};
@@ -41,7 +42,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     let mut out = anstream::stdout().lock();
     for line in &lines {
         if args.json {
-            writeln!(out, "{}", json(line))?;
+            writeln!(out, "{}", json::line(&data(line)))?;
         } else {
             writeln!(out, "{}", words(line))?;
         }
@@ -59,7 +60,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     fs::read(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
-fn json(line: &Line) -> Value {
+fn data(line: &Line) -> Value {
     let why = line.why.as_ref();
     json!({
         "at": line.at, "verdict": line.verdict, "reason": line.reason, "n": line.n,

@@ -39,14 +39,20 @@ fn width(text: &str) -> usize {
         .sum()
 }
 
+/// Nothing in it that a terminal would obey.
+#[track_caller]
+fn is_harmless(line: &str) {
+    let bad = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    assert!(!line.contains(bad), "{line:?}");
+}
+
 #[track_caller]
 fn harmless(text: &str) {
     for line in text.lines() {
-        let bad = |c: char| {
-            c.is_control()
-                || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-        };
-        assert!(!line.contains(bad), "{line:?} in\n{text}");
+        is_harmless(line);
         assert!(width(line) <= 80, "{} columns: {line:?}", width(line));
     }
 }
@@ -112,6 +118,14 @@ fn hostile_fields_are_escaped_in_json_and_lose_nothing_but_their_power() {
         assert!(!ran.out.trim_end().contains(char::is_control), "{:?}", ran.out);
         let value: Value = parsed(&ran.out);
         assert_eq!(value["activity"]["source"], *text);
+        for command in ["explain", "graph", "history", "check", "doctor"] {
+            let ran = world.run(&[command, "--json"]);
+            assert!(!ran.out.is_empty(), "{command}: {ran:?}");
+            for line in ran.out.lines() {
+                is_harmless(line);
+                assert!(parsed(line).is_object(), "{line}");
+            }
+        }
     }
 }
 
