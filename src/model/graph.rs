@@ -50,9 +50,15 @@ impl Graph {
 
     /// Tells whether this agent was begun anew under its name, with another id.
     pub fn is_replaced(&self, session: &str, id: &str, name: &str) -> bool {
-        let (team, name) = self.place(session, id, name);
-        let node = self.teams.get(&team).and_then(|team| team.nodes.get(&name));
-        !id.is_empty() && node.is_some_and(|node| node.former.iter().any(|former| former == id))
+        let team = self.teams.get(session).filter(|_| !id.is_empty());
+        let node = team.and_then(|team| team.nodes.get(self.called(session, id, name)));
+        node.is_some_and(|node| node.former.iter().any(|former| former == id))
+    }
+
+    /// The name of an agent that is not the lead. An id is one agent's for good; what an event calls it may be its kind.
+    fn called<'a>(&'a self, session: &str, agent: &'a str, name: &'a str) -> &'a str {
+        let known = self.teams.get(session).and_then(|team| team.ids.get(agent));
+        known.map_or(if name.is_empty() { agent } else { name }, String::as_str)
     }
 
     /// Returns the team and the name of the agent that an event or a ledger's entry is about.
@@ -61,10 +67,7 @@ impl Graph {
         if agent.is_empty() {
             return self.aliases.get(session).cloned().unwrap_or((own, LEAD.to_owned()));
         }
-        // An id is one agent's for good; what an event calls it may be its kind.
-        let known = self.teams.get(session).and_then(|team| team.ids.get(agent)).cloned();
-        let called = if name.is_empty() { agent } else { name };
-        (own, known.unwrap_or_else(|| called.to_owned()))
+        (own, self.called(session, agent, name).to_owned())
     }
 
     /// How an agent is called where people and agents read it: `name@session` where two sessions share a name.
