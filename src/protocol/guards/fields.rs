@@ -224,18 +224,18 @@ impl<'a> Check<'a> {
     /// A field that has to say more than that there is nothing.
     pub fn said(&mut self, name: &str, shape: &str) -> Option<&'a str> {
         let value = self.filled(name, shape)?;
-        if is_nothing(value) {
-            let fault = format!("is \"{}\"", plain(bare(value), 40));
-            self.add(name, fault, format!("a line `{name}: {shape}`"));
-            return None;
-        }
-        Some(value)
+        self.unless(is_nothing(value), name, value, shape)
     }
 
     /// A field that has to name something: an explanation why it does not is none.
     pub fn named(&mut self, name: &str, shape: &str) -> Option<&'a str> {
         let value = self.said(name, shape)?;
-        if denies(value) {
+        self.unless(denies(value), name, value, shape)
+    }
+
+    /// The value, unless it is one that does not do.
+    fn unless(&mut self, is_wrong: bool, name: &str, value: &'a str, shape: &str) -> Option<&'a str> {
+        if is_wrong {
             let fault = format!("is \"{}\"", plain(bare(value), 40));
             self.add(name, fault, format!("a line `{name}: {shape}`"));
             return None;
